@@ -109,6 +109,16 @@ def test_figures_of_the_other_benchmarks(tmp_path: Path) -> None:
     ):
         (tmp_path / "foreign.json").write_text(json.dumps(cases))
         assert nightly.foreign(tmp_path).reached is reached
+    stands = {"offset_deg": [0, 0, 0], "answer": "cannot tell"}
+    off = {"offset_deg": [0, 12.0, 0], "answer": "right"}
+    for cases, reached in (
+        ([stands, off], True),
+        ([stands | {"answer": "wrong"}, off], False),
+        ([stands, off | {"answer": "wrong"}], False),
+        ([], False),
+    ):
+        (tmp_path / "homing.json").write_text(json.dumps(cases))
+        assert nightly.homing(tmp_path).reached is reached
     for count, reached in ((24, True), (25, False)):
         record = {"none": {"alarms": [{"hours": 8.0, "count": {"1.0": count}}]}}
         (tmp_path / "force.json").write_text(json.dumps(record))

@@ -126,6 +126,16 @@ def foreign(out: Path) -> Figure:
     return Figure(text, bool(cases) and not bad and not alarms)
 
 
+def homing(out: Path) -> Figure:
+    """Right logs that are changed or refused, and homing errors that are neither found nor open."""
+    cases = _json(out / "homing.json")
+    right, off = ([c for c in cases if any(c["offset_deg"]) is kind] for kind in (False, True))
+    wrong = [sum(case["answer"] == "wrong" for case in part) for part in (right, off)]
+    found = sum(case["answer"] == "right" for case in off)
+    text = f"{wrong[0]} of {len(right)} right logs and {wrong[1]} of {len(off)} homing errors wrong"
+    return Figure(f"{text}; {found} decided", bool(cases) and not any(wrong))
+
+
 def contacts(out: Path) -> Figure:
     """False contacts at the limit for one an hour, over the hours of empty motion."""
     hours = count = 0.0
@@ -220,6 +230,13 @@ CAMPAIGNS = (
         "benchmarks.foreign --cases 200 --out {out}/foreign.json",
         30,
         foreign,
+    ),
+    Campaign(
+        "homing",
+        "no constant torque taken for a homing error, none of these hidden",
+        "benchmarks.homing --cases 200 --out {out}/homing.json",
+        30,
+        homing,
     ),
     Campaign(
         "force",

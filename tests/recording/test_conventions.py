@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.machines import CAUSES, compiler, make_machine
 from tests.recording.recordings import clean, motion_of, robot_of, write
 
 import deltadyn as dd
+from deltadyn.dynamics.friction import ripple_of
 from deltadyn.errors import InputError
 from deltadyn.recording import (
     Conventions,
@@ -32,6 +34,7 @@ from deltadyn.recording.conventions.fit import nonnegative
 from deltadyn.recording.conventions.result import TorqueUnit, deciding_move
 from deltadyn.recording.conventions.samples import samples_of
 from deltadyn.recording.stretch import smooth_stretch
+from deltadyn.robot.settings import Ripple
 
 Array = npt.NDArray[np.float64]
 needs_plant = pytest.mark.skipif(compiler() is None, reason="the plant of tests/machines is in C")
@@ -92,7 +95,7 @@ def logged(robot: dd.Robot, log: Recording, as_in: Convention) -> Recording:
 
 def assert_found(found: Conventions, true: Convention) -> None:
     """Sign, order, unit and side, exactly; an offset of 20 degrees or more, within 8."""
-    assert found.decided, str(found)
+    assert found.settled, str(found)
     assert found.sign[:3] == tuple(true.sign), str(found)
     assert (found.torque_sign or found.sign)[:3] == tuple(true.torque_sign)
     assert found.torque_order[:3] == tuple(k + 1 for k in true.torque_order)
@@ -128,10 +131,13 @@ def test_a_right_log_stands(cause: str) -> None:
     place = CAUSES.index(cause)
     name = MACHINES[place % len(MACHINES)]
     log = log_of(name, cause, 50 + place, place)
-    found = find_conventions(robot_of(name), log)
+    findings = check_recording(log, robot_of(name))
+    found = findings.conventions
+    assert found is not None
     assert found.as_logged, str(found)
-    assert found.decided
-    assert check_recording(log, robot_of(name)).kinds == ()
+    assert found.settled
+    assert findings.ok
+    assert set(findings.kinds) <= {"homing"}  # 4 s may not tell it from a constant torque
 
 
 @pytest.mark.parametrize("preset", ["industrial", "lab"])
@@ -142,7 +148,7 @@ def test_right_logs_of_the_bench_stand(name: str, motion: str, preset: str) -> N
     log = dd.simulate(robot, getattr(dd.motion, motion)(robot), preset=preset, seed=9).recording
     found = find_conventions(robot, log)
     assert found.as_logged, str(found)
-    assert found.decided
+    assert found.settled
 
 
 def test_a_load_that_changes_is_no_convention() -> None:
@@ -163,10 +169,96 @@ def test_an_arm_that_is_homed_wrong_is_found(name: str, axis: int) -> None:
     off[axis] = math.radians((20.0, -25.0, 30.0)[axis])
     found = find_conventions(robot_of(name), log.replace(q=log.q + off))
     assert found.changed == ("homing",)
-    wanted = np.degrees(off)
-    np.testing.assert_allclose(found.offset_deg, wanted, atol=8.0)
+    wanted, deviation = np.degrees(off), found.offset_deviation_deg
+    assert abs(found.offset_deg[axis] - wanted[axis]) < 2 * deviation[axis]
     assert [value == 0 for value in found.offset_deg] == [value == 0 for value in wanted]
-    assert 2.0 < min(found.offset_deviation_deg) < 6.0 < found.common_deviation_deg + 3.0
+    assert max(deviation) < 4.0
+
+
+@needs_plant
+@pytest.mark.parametrize("seed", range(4))
+def test_a_constant_torque_is_no_homing_error(seed: int) -> None:
+    """12, 18 and 25 % of the RMS torque on the axes of a right log of production cycles."""
+    robot = robot_of("sipro-d3-1200")
+    machine = make_machine(robot, cause="friction", seed=seed)
+    log = machine.record_picks(8.0)
+    constant = np.array([0.12, 0.18, 0.25]) * np.random.default_rng(seed).choice([-1, 1], 3)
+    log = log.replace(tau=log.tau + constant * np.sqrt(np.mean(log.tau**2, axis=0)))
+    findings = check_recording(log, robot)
+    assert findings.ok, str(findings)
+    assert findings.conventions is not None
+    assert findings.conventions.as_logged, str(findings.conventions)
+    refuse_spoiled(robot, log)
+
+
+@needs_plant
+def test_an_arm_homed_off_beside_constant_torques() -> None:
+    robot = robot_of("sipro-d3-1200")
+    log = make_machine(robot, cause="friction", seed=3).record_picks(8.0)
+    rms = np.sqrt(np.mean(log.tau**2, axis=0))
+    log = log.replace(q=log.q + np.radians([0.0, 14.0, 0.0]), tau=log.tau + rms * [0.2, -0.2, 0.25])
+    found = find_conventions(robot, log)
+    assert found.changed == ("homing",), str(found)
+    assert found.offset_deg[0] == found.offset_deg[2] == 0
+    assert abs(found.offset_deg[1] - 14.0) < 2 * found.offset_deviation_deg[1]
+
+
+@needs_plant
+def test_a_single_pick_cannot_tell_which() -> None:
+    """Both readings are named with the motion that decides, nothing is set, nothing refused."""
+    robot = robot_of("sipro-d3-1200")
+    log = make_machine(robot, cause="hysteresis", seed=1).record_picks(1.2)
+    log = log.replace(q=log.q + np.radians([0.0, 12.0, 0.0]))
+    found = find_conventions(robot, log)
+    assert not found.decided
+    assert found.as_logged
+    assert not any(found.offset_deg)
+    named = {item["axis"]: item for item in found.uncertain_homing}
+    assert re.fullmatch(
+        r"homing of axis 2 by [-+][\d.e+]+ \+- [\d.e+]+ deg, or a constant torque of "
+        r"[-+][\d.e+]+ N m",
+        named[2]["text"],
+    )
+    assert "through the whole workspace" in named[2]["move"]
+    assert named[2]["text"] in str(found)
+    assert {"axis", "offset_deg", "deviation_deg", "constant_Nm"} <= set(named[2])
+    assert json.loads(json.dumps(found.as_dict()))["uncertain_homing"]
+    refuse_spoiled(robot, log)
+
+
+@needs_plant
+def test_a_file_that_knows_its_offset_and_ripple_accepts_its_log() -> None:
+    """What the robot file gives its drives explains the log before anything else does."""
+    robot, log = robot_of("sipro-d3-1200"), log_of("sipro-d3-1200", "none", 1)
+    known = robot.with_friction(offset=(9.0, -7.0, 5.0))
+    wave = Ripple(order=24, cos=(2.0, 1.0, 1.5), sin=(1.0, -2.0, 0.5))
+    known = known.replace(drives=replace(known.drives, ripple=(wave,)))
+    more = ripple_of(known, log.q) + np.array([9.0, -7.0, 5.0])
+    machine = log.replace(tau=log.tau + more)
+    bare, own = (find_conventions(which, machine) for which in (robot, known))
+    assert own.as_logged
+    assert own.residual_before is not None
+    assert bare.residual_before is not None
+    assert own.residual_before < 0.5 * bare.residual_before
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e200])
+def test_a_machine_that_lost_control_has_a_status(scale: float) -> None:
+    rec = clean()
+    found = find_conventions(robot_of("sipro-d3-1200"), rec.t, rec.q, rec.tau * scale)
+    assert "did the machine lose control" in found.status
+    assert not found.decided
+    assert found.as_logged
+
+
+def test_a_fit_that_does_not_exist_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    def singular(*_: Any, **__: Any) -> Any:
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(find, "refine", singular)
+    found = find_conventions(robot_of("sipro-d3-1200"), clean())
+    assert "did the machine lose control" in str(found)
+    assert not found.decided
 
 
 @needs_plant

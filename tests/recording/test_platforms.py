@@ -40,7 +40,7 @@ def test_a_right_log_has_no_findings(kind: str) -> None:
     assert findings.conventions.as_logged
 
 
-@pytest.mark.parametrize("kind", ["rails", "level", "planar", "planar_rails", "par4_rails"])
+@pytest.mark.parametrize("kind", ["rails", "level", "planar", "par4_rails"])
 def test_signs_and_offsets_are_found(kind: str) -> None:
     """An arm that counts backward, another that stands off: in degrees, of carriages in mm."""
     robot, log = make(kind), log_of(kind)
@@ -59,6 +59,20 @@ def test_signs_and_offsets_are_found(kind: str) -> None:
         getattr(found, f"offset_fit_{other}")
     right = found.apply(log.replace(q=sign * log.q + offset, tau=sign * log.tau))
     assert np.allclose(right.q, log.q, atol=0.04 * robot.radian[0])
+
+
+def test_two_rails_do_not_show_which_carriage_stands_off() -> None:
+    """The sign is set; both carriages are named, and none is moved."""
+    robot, log = make("planar_rails"), log_of("planar_rails")
+    sign, offset = np.array([-1.0, 1.0]), np.array([0.0, 0.5 * robot.radian[1]])
+    found = find_conventions(robot, log.t, sign * log.q + offset, sign * log.tau)
+    assert found.sign == (-1, 1)
+    assert found.settled
+    assert not found.decided
+    assert found.offset_mm == (0, 0)
+    assert [item["axis"] for item in found.uncertain_homing] == [1, 2]
+    assert "mm, or a constant torque of" in found.uncertain_homing[0]["text"]
+    assert "Bring carriage 1" in found.uncertain_homing[0]["move"]
 
 
 def test_the_block_is_one_of_a_robot_file() -> None:

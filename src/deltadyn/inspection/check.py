@@ -192,8 +192,10 @@ def _log_steps(log: LogCheck, source: str) -> Iterator[str]:
         yield f"Paste the `controller:` block that was found into {source}."
         if _columns(log):
             yield "Write the column map with `--write-columns columns.yaml`."
-    elif found is not None and not found.decided:
+    elif found is not None and not found.settled:
         yield from (item["move"] for item in found.alternatives)
+    if found is not None:
+        yield from (item["move"] for item in found.uncertain_homing if item["seen"])
     told = set(() if found is None else found.changed) | {"asked for"}
     for item in log.findings:
         if item.severity == "error" and item.kind not in told:

@@ -155,7 +155,7 @@ class LogCheck:
     def changed(self) -> bool:
         """Whether another convention than the one that was read explains the log, for sure."""
         found = self.conventions
-        return found is not None and found.decided and bool(found.changed)
+        return found is not None and found.settled and bool(found.changed)
 
     @cached_property
     def put_right(self) -> Recording | None:
@@ -502,7 +502,7 @@ def _told(log: LogCheck) -> tuple[Identifiability | None, str]:
     """What the log can identify once its convention is put right; else why that is not known."""
     found = log.conventions
     fatal = [x.kind for x in log.findings if x.severity == "error" and x.kind in FATAL]
-    if found is not None and not found.decided:
+    if found is not None and not found.settled:
         return None, "its convention is not decided"
     left = sorted(set(fatal) - set(() if found is None else found.changed))
     if left or log.put_right is None:

@@ -25,7 +25,8 @@ MOST_SAMPLES = 3000
 class Stretch:
     """Samples (n, dof) with rates by local cubics, and the rows they came from.
 
-    Torques are smoothed by the same cubics, and NaN where the recording has none.
+    Torques are smoothed by the same cubics, and NaN where the recording has none. `step` is the
+    time between samples in s.
     """
 
     row: npt.NDArray[np.intp]
@@ -33,6 +34,7 @@ class Stretch:
     qd: FloatArray
     qdd: FloatArray
     tau: FloatArray
+    step: float
 
 
 def smooth_stretch(recording: Recording) -> Stretch | None:
@@ -53,7 +55,7 @@ def smooth_stretch(recording: Recording) -> Stretch | None:
     whole = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
     stride = max(1, len(whole[0]) // MOST_SAMPLES)
     row, q, qd, qdd, tau = (array[::stride] for array in whole)
-    return Stretch(row.astype(np.intp), q, qd, qdd, tau)
+    return Stretch(row.astype(np.intp), q, qd, qdd, tau, stride * step)
 
 
 def steady_steps(recording: Recording) -> BoolArray:

@@ -248,7 +248,8 @@ def _log_sections(log: LogCheck, key: str) -> list[Section]:
     blocks = [finding_html(item, _picture(log, item)) for item in log.findings]
     blocks += [f"<p class=note>Not checked: {escape(text)}</p>" for text in log.skipped]
     sections = [Section(f"{key}-findings", f"{name}: found", tuple(blocks or [_NOTHING]))]
-    if log.conventions is not None and log.conventions.changed:
+    found = log.conventions
+    if found is not None and (found.changed or found.uncertain_homing):
         sections.append(_convention_section(log, key))
     rows = [[str(item.number), item.name, item.text, "; ".join(item.why)] for item in log.columns]
     table = wide_table(["", "column", "taken for", "why"], rows, long=len(rows) > 30)
@@ -268,12 +269,16 @@ def _convention_section(log: LogCheck, key: str) -> Section:
     found = log.conventions
     assert found is not None
     blocks = [f"<p>{escape(found.summary())}</p>"]
-    blocks.append(f"<p>For the robot file:</p><pre>{escape(found.block)}</pre>")
+    if found.changed:
+        blocks.append(f"<p>For the robot file:</p><pre>{escape(found.block)}</pre>")
     if found.columns:
         blocks.append(f"<p>For the column map:</p><pre>{escape(found.column_map)}</pre>")
     if found.alternatives:
         texts = [f"{item['text']}. {item['move']}" for item in found.alternatives]
         blocks.append(f"<p>Others fit almost as well:</p>{items_html(texts)}")
+    if found.uncertain_homing:
+        texts = [f"{item['text']}. {item['move']}" for item in found.uncertain_homing]
+        blocks.append(f"<p>The log does not show which it is:</p>{items_html(texts)}")
     return Section(f"{key}-convention", f"{log.source}: how it counts", tuple(blocks))
 
 

@@ -560,8 +560,7 @@ def convention_rows(found: Conventions, axes: Sequence[str]) -> list[tuple[str, 
     for k, axis in enumerate(axes):
         fitted = "-"
         if k < len(found.offset_fit):
-            apart = found.offset_fit[k] - found.common_offset
-            fitted = f"{apart:+.1f} ± {found.offset_deviation[k]:.1f}"
+            fitted = f"{found.offset_fit[k]:+.1f} ± {found.offset_deviation[k]:.1f}"
         rows.append(
             (
                 axis,
@@ -582,14 +581,14 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     found = log.conventions
     if found is None:
         return message_box("info", "Conventions were not looked for in this log.")
-    kind = "good" if found.as_logged and not found.status else "warning"
-    told = message_box(kind, f"{found.summary()}.")
+    stands = found.as_logged and not found.status and not found.uncertain_homing
+    told = message_box("good" if stands else "warning", f"{found.summary()}.")
     told += paragraph(
         f"{'places' if found.linear else 'angles'} in {found.unit} at the {found.side} side; "
         f"torques in {found.torque_unit} at the {found.torque_side} side"
     )
     unit = found.offset_unit
-    head = ("axis", "sign", f"offset {unit}", f"from the others {unit}", "torque of", "its sign")
+    head = ("axis", "sign", f"offset {unit}", f"as fitted {unit}", "torque of", "its sign")
     told += table(head, convention_rows(found, axes))
     shared = f"{found.common_offset:+.1f} ± {found.common_deviation:.1f} {unit}"
     limbs = "carriages" if found.linear else "arms"
@@ -597,6 +596,8 @@ def conventions_html(log: CheckedLog | None, axes: Sequence[str]) -> str:
     for item in found.alternatives:
         text = f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}"
         told += message_box("info", text)
+    for item in found.uncertain_homing:
+        told += message_box("info", f"{item['text']}. {item['move']}")
     return told
 
 

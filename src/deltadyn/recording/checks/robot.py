@@ -14,7 +14,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.kinematics import forward_kinematics
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.recording.checks.findings import Finding, Subject, finding, ranges_where
-from deltadyn.recording.conventions.result import Conventions, from_told
+from deltadyn.recording.conventions.result import Conventions
 from deltadyn.recording.recording import channel_name
 from deltadyn.robot import Robot
 
@@ -76,8 +76,6 @@ def check_units(subject: Subject) -> Iterator[Finding]:
 # The convention: signs, units, order and homing, found together.
 
 
-HINT = 2.0  # residual as logged over that with offsets, from which small offsets are told, too
-HINTED = math.radians(2.0)  # from the median arm
 SPOILT_ALONE = 0.3  # residual as logged that no right log has, whatever the convention is
 SPOILT = 1.3  # residual as logged over the best: from here on offsets alone are an error
 
@@ -92,10 +90,14 @@ def check_conventions(subject: Subject) -> Iterator[Finding]:
     for kind in found.changed:
         own = _convention(found, kind, tail)
         yield own if found.clear else replace(own, severity="warning")
-    if not found.decided and (found.changed or found.status):
+    if not found.settled and (found.changed or found.status):
         yield _undecided(found, before, after)
-    if found.as_logged and not found.status:
-        yield from _homing_hint(subject.machine, found)
+    for item in found.uncertain_homing:
+        # a frozen or clipped channel moves the offsets: correct that first
+        if item["seen"] and not subject.has("frozen", "saturated"):
+            channel = channel_name("q", item["axis"] - 1)
+            text = f"The log does not show which it is: {item['text']}."
+            yield replace(finding("homing", channel, text, severity="warning"), advice=item["move"])
 
 
 def _convention(found: Conventions, kind: str, tail: str) -> Finding:
@@ -130,7 +132,7 @@ def _convention(found: Conventions, kind: str, tail: str) -> Finding:
     offset = np.asarray(axes.offset[: len(found.offset_fit)])
     axis = int(np.abs(offset).argmax())
     spoilt = (found.residual_before or 0.0) > SPOILT * (found.residual_after or 0.0)
-    text = f"{_off_words(found, 'stand')} ({_offsets_text(found)}). {tail}"
+    text = f"{_off_words(found)} ({_offsets_text(found)}). {tail}"
     severity = "error" if spoilt or len(found.changed) > 1 else "warning"
     value = float(offset[axis])
     return finding(kind, channel_name("q", axis), text, value=value, severity=severity)
@@ -140,16 +142,16 @@ def _named(quantity: str, axes: list[int]) -> str:
     return ", ".join(channel_name(quantity, axis) for axis in axes)
 
 
-def _off_words(found: Conventions, verb: str) -> str:
+def _off_words(found: Conventions) -> str:
     if found.linear:
-        return f"The carriages {verb} off their places"
-    return f"The arms {verb} off their angles"
+        return "The carriages stand off their places"
+    return "The arms stand off their angles"
 
 
 def _offsets_text(found: Conventions) -> str:
     rows, unit = zip(found.offset_fit, found.offset_deviation, strict=True), found.offset_unit
     own = ", ".join(f"q{i + 1} {value:+.3g} +- {sd:.2g}" for i, (value, sd) in enumerate(rows))
-    return f"{own} {unit} against each other, +- {found.common_deviation:.2g} {unit} in common"
+    return f"{own} {unit}; all alike by +- {found.common_deviation:.2g} {unit}"
 
 
 def _undecided(found: Conventions, before: float, after: float) -> Finding:
@@ -162,19 +164,6 @@ def _undecided(found: Conventions, before: float, after: float) -> Finding:
     )
     severity = "error" if before > 100 * SPOILT_ALONE else None
     return finding("convention", None, text + others, severity=severity)
-
-
-def _homing_hint(robot: Robot, found: Conventions) -> Iterator[Finding]:
-    """Small offsets of a log that fits so well with them that they are worth a word."""
-    fitted = from_told(robot, np.asarray(found.offset_fit))
-    apart = fitted - np.median(fitted)
-    axis = int(np.abs(apart).argmax())
-    best, least = found.residual_refined, HINTED * robot.radian[0]
-    if best is None or abs(apart[axis]) < least or (found.residual_before or 0.0) < HINT * best:
-        return
-    text = f"{_off_words(found, 'may stand')} ({_offsets_text(found)})."
-    value = float(apart[axis])
-    yield finding("homing", channel_name("q", axis), text, value=value, severity="info")
 
 
 def check_rates(subject: Subject) -> Iterator[Finding]:

@@ -35,7 +35,8 @@ class Reading(NamedTuple):
 
     The log's angles are taken as radians at the output, so 57.3 stands for radians that were
     converted from degrees by mistake. `words` say so. `doubt` multiplies its cost: a unit that the
-    file's header states otherwise has to fit better.
+    file's header states otherwise has to fit better. `gear` is the power of the gear ratio in the
+    factor: an axis with another gear than the arms has another factor.
     """
 
     unit: str
@@ -43,6 +44,7 @@ class Reading(NamedTuple):
     factor: float
     words: str = "radians"
     doubt: float = 1.0
+    gear: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ def readings_of(robot: Robot, samples: Samples, as_read: Reading, stated: bool) 
     found = [plain]
     for unit, side, factor, words in own:
         doubt = DOUBT if stated and unit != as_read.unit else 1.0
-        found.append(Reading(unit, side, factor / as_read.factor, f"{words} {taken}", doubt))
+        gear = (as_read.side == "motor") - (side == "motor")
+        factor /= as_read.factor
+        found.append(Reading(unit, side, factor, f"{words} {taken}", doubt, gear))
     if as_read == plain and robot.linear:
         found.append(Reading("m", "output", 1e3, "metres that were taken as millimetres"))
     elif as_read == plain:
@@ -134,7 +138,7 @@ def readings_of(robot: Robot, samples: Samples, as_read: Reading, stated: bool) 
         found.append(Reading("rad", "output", 1 / DEGREE, words))
         if turns is not None:
             words = "angles of the arms that were divided by the gear ratio"
-            found.append(Reading("rad", "output", turns, words))
+            found.append(Reading("rad", "output", turns, words, gear=1))
     (low, high), rad = limits_of(robot), robot.radian[0]
     room = float(np.min(high - low)) + 2 * SLACK * rad
     way = float(np.max(samples.high - samples.low))

@@ -1,15 +1,17 @@
 """Find the convention of a log: as logged where that fits, else the best of a search.
 
-Base parameters are fitted to few samples under each candidate, and the residual is the judge:
+Base parameters are fitted to few samples under each candidate, with a constant torque of each axis,
+and the residual is the judge:
 
 1. As logged. Where this fits well, nothing else is tried.
 2. Units and sides whose range of angles fits between the limits of the joints.
 3. Which torque belongs to which angle, and their signs, by regression.
 4. All directions of the arms, with offsets on a grid of 15 degrees.
 5. The offsets of the best candidates, refined; masses out of all proportion count against one.
+6. Those that come near the best, on more samples, beside limbs that differ, losses and springs.
 
-As logged stands where its cost is below 1.3 times the best. Offsets: their common part is known
-weakly, their differences well. One is set only where it stands out.
+As logged stands where its cost is below 1.3 times the best. `homing` then says which offsets are
+set and which are uncertain.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.recording.conventions.candidates import (
     Candidate,
@@ -30,18 +31,19 @@ from deltadyn.recording.conventions.candidates import (
     pairings,
     readings_of,
 )
-from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted
+from deltadyn.recording.conventions.fit import Fitted, fit_rows, fitted, torque_scale
 from deltadyn.recording.conventions.fourth import fourth_axis
+from deltadyn.recording.conventions.homing import judge_homing
 from deltadyn.recording.conventions.result import (
     Alternative,
     Arms,
     Conventions,
-    Offsets,
     TorqueUnit,
     as_read,
     as_told,
     conventions_of,
     from_told,
+    unit_is_assumed,
 )
 from deltadyn.recording.conventions.samples import SOME, Samples, samples_of
 from deltadyn.recording.conventions.search import BEST, FOUR, Found, grid_points, refine
@@ -50,27 +52,22 @@ from deltadyn.recording.stretch import Stretch, smooth_stretch
 from deltadyn.robot import Robot
 
 FITS = 0.15  # cost of a log as it stands, below which no other convention is looked for
+FITS_WELL = 0.04  # and the same with a constant torque of each axis
 ODD = 0.03  # of the cost for masses out of proportion: above, others are looked for all the same
 STANDS = 1.3  # as logged stands below so many times the best cost
 POOR = 0.3  # a best cost above it asks for other orders of the torques
 NOTHING = 0.5  # a best residual above it: no convention explains the torque
 CLEAR = 1.2  # cost of the next candidate over the best: above, the best is decided
 CLOSE = 0.1  # readings whose factors differ by less are one: only a known turn tells them apart
-OUTSTANDING = math.radians(12.0)  # an arm's offset from the median arm that is set
-COMMON = math.radians(20.0)  # a common offset that is set
-HELPS = 1.04  # residual without the offsets over that with them, from which they are set,
-HELPS_MUCH = 1.5  # and where the log does not fit well: a load that changes moves offsets, too
-#: Deviations in rad on logs of some seconds with unmodelled friction and gears: of an arm's offset
-#: from the others', and of the offset that all share.
-OWN_DEVIATION, COMMON_DEVIATION = math.radians(2.2), math.radians(5.5)
-PARALLEL = 1e-6  # of 1 - cos of the angle between rails
+NEAR = 1.6  # cost over the best: up to here candidates are refined beside all terms
+RICH_SAMPLES = 600  # on which these are refined
 DIGITS = 1  # of an offset in degrees, or in mm on rails
-CORRELATED = 10.0  # rows of a residual for one that is independent
 PAIRINGS_OF_FOUR, BEST_OF_FOUR = 3, 3  # orders that are tried, and candidates that are refined
 WORTH = 0.5  # of the best pairing's score: others below are not tried
 
 NO_TORQUE = "the log has no torque"
 NO_SAMPLES = "no stretch of regular, finite samples in which the arms move is long enough"
+NO_FIT = "the angles or torques are too large or too odd for any fit: did the machine lose control?"
 
 
 def find_conventions(
@@ -109,17 +106,32 @@ def of_stretch(robot: Robot, recording: Recording, stretch: Stretch | None) -> C
         return conventions_of(robot, recording, status=NO_SAMPLES)
     if recording.payload:
         robot = robot.with_payload(recording.payload)
+    try:
+        with np.errstate(all="ignore"):
+            return _convention_of_samples(robot, recording, stretch, samples)
+    except np.linalg.LinAlgError:
+        return conventions_of(robot, recording, status=NO_FIT)
+
+
+def _convention_of_samples(
+    robot: Robot, recording: Recording, stretch: Stretch, samples: Samples
+) -> Conventions:
     some, plain = samples.thinned(SOME), as_logged(robot)
-    with np.errstate(all="ignore"):
-        as_it_is = fitted(some, fit_rows(robot, some, plain, np.zeros((1, robot.legs))))
-        own = refine(robot, some, plain)
-        if as_it_is.cost < FITS and as_it_is.cost - as_it_is.residual < ODD:
-            ranked = [own]
-        else:
-            before, stated = as_read(robot, recording)
-            readings = readings_of(robot, samples, before, stated)
-            ranked = _search(robot, samples, some, readings, own)
-        return _judged(robot, recording, stretch, some, _Judged(as_it_is, own, ranked))
+    zero = np.zeros((1, robot.legs))
+    as_it_is = fitted(some, fit_rows(robot, some, plain, zero))
+    if not math.isfinite(as_it_is.cost):
+        return conventions_of(robot, recording, status=NO_FIT)
+    own = refine(robot, some, plain)
+    without = fitted(some, fit_rows(robot, some, plain, zero, "none"))
+    # large constants explain much of a wrong convention: without them, or the fit must be better
+    fits = as_it_is.cost < FITS_WELL or without.cost < FITS
+    fits &= not unit_is_assumed(recording)
+    ranked = [own]
+    if not (fits and as_it_is.cost - as_it_is.residual < ODD):
+        before, stated = as_read(robot, recording)
+        readings = readings_of(robot, samples, before, stated)
+        ranked = _search(robot, samples, some, readings, own)
+    return _judged(robot, recording, stretch, samples, _Judged(as_it_is, own, ranked))
 
 
 def _search(
@@ -152,7 +164,7 @@ def _refined(
     ]
     points.sort(key=lambda point: point.cost)
     best = BEST if samples.arms < FOUR else BEST_OF_FOUR
-    return [refine(robot, some, point.candidate) for point in points[:best]]
+    return _finite([refine(robot, some, point.candidate) for point in points[:best]])
 
 
 def _distinct(ranked: list[Found]) -> list[Found]:
@@ -172,117 +184,75 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    robot: Robot, recording: Recording, stretch: Stretch, some: Samples, found: _Judged
+    robot: Robot, recording: Recording, stretch: Stretch, samples: Samples, found: _Judged
 ) -> Conventions:
     as_it_is, own, ranked = found
+    some = samples.thinned(SOME)
     stands = as_it_is.cost < STANDS * ranked[0].cost
-    best = own if stands else ranked[0]
+    best, margin = (own if stands else ranked[0]), _margin(ranked)
+    if not stands:
+        ranked = _rank_beside_all_terms(robot, samples, ranked)
+        agree = ranked[0].candidate.discrete == best.candidate.discrete
+        # either of the two rankings may tell the best from the next, if both have the same best
+        margin = max(margin, _margin(ranked)) if agree else _margin(ranked)
+        best = ranked[0]
     others = [item for item in ranked if item.candidate.discrete != best.candidate.discrete]
     twins = [item for item in others if _same_but_close(item.candidate, best.candidate)]
-    rivals = [item for item in others if item not in twins]
-    margin = rivals[0].cost / max(best.cost, 1e-12) if rivals else math.inf
-    if not stands:
-        best = _again(robot, some, best)
-    offsets = _offsets(robot, some, best, as_it_is)
-    chosen = best.candidate.shifted(offsets.set)
-    after = fitted(some, fit_rows(robot, some, chosen, offsets.set[None]))
-    explains = after.residual < NOTHING
-    asked = not stands and bool(twins)
+    explains = best.fit.residual < NOTHING
+    clear = explains and (stands or margin >= CLEAR)
+    homing = judge_homing(robot, samples, best.candidate)
+    told = np.zeros(robot.legs)
+    if clear and not homing.uncertain:
+        told = from_told(robot, np.round(as_told(robot, homing.offsets), DIGITS))
+    chosen = best.candidate.shifted(told)
+    after = fitted(some, fit_rows(robot, some, chosen, told[None]))
     return conventions_of(
         robot,
         recording,
-        arms=Arms(chosen, offsets),
-        torque=TorqueUnit.of(robot, after.scale),
+        arms=Arms(chosen, homing),
+        torque=TorqueUnit.of(robot, torque_scale(robot, some, chosen)),
         fourth=fourth_axis(robot, stretch, chosen),
         residual_before=as_it_is.residual,
         residual_after=after.residual,
         residual_refined=best.fit.residual,
         margin=margin,
-        decided=explains and not asked and (margin >= CLEAR or stands),
+        settled=clear and (stands or not twins),
         alternatives=tuple(
             Alternative(item.candidate, item.fit.residual, item in twins)
             for item in others
-            if not stands and (item in twins or item.cost < CLEAR * best.cost)
+            if not stands and (item in twins or (margin < CLEAR and item.cost < CLEAR * best.cost))
         ),
         status="" if explains else "no convention explains the torque",
     )
+
+
+def _margin(ranked: list[Found]) -> float:
+    """The next candidate's cost over the best one's; units that are almost the same are one."""
+    best = ranked[0]
+    rivals = (item for item in ranked[1:] if not _same_but_close(item.candidate, best.candidate))
+    rival = next(
+        (item for item in rivals if item.candidate.discrete != best.candidate.discrete), None
+    )
+    return math.inf if rival is None else rival.cost / max(best.cost, 1e-12)
+
+
+def _rank_beside_all_terms(robot: Robot, samples: Samples, ranked: list[Found]) -> list[Found]:
+    """The candidates that come near the best, refined on more samples beside all terms of the axes.
+
+    What no candidate explains, such as losses, hides how much better the right one is.
+    """
+    many = samples.thinned(RICH_SAMPLES)
+    near = [item for item in ranked if item.cost < NEAR * ranked[0].cost]
+    rich = _finite([refine(robot, many, item.candidate, terms="all") for item in near])
+    return sorted(rich or near, key=lambda item: item.cost)
+
+
+def _finite(found: list[Found]) -> list[Found]:
+    """Those that a fit exists of: angles of 1e200 rad have none."""
+    return [item for item in found if math.isfinite(item.cost)]
 
 
 def _same_but_close(one: Candidate, two: Candidate) -> bool:
     """Whether two candidates differ in readings alone whose factors are almost the same."""
     same = one.discrete[1:] == two.discrete[1:]
     return same and abs(math.log(one.reading.factor / two.reading.factor)) < CLOSE
-
-
-def _again(robot: Robot, some: Samples, best: Found) -> Found:
-    """The better of the candidate and of one refined from the offsets that stand out alone.
-
-    The common part is so weak that a step of the grid may end in a valley of its own.
-    """
-    other = refine(robot, some, best.candidate.shifted(_standing_out(robot, some, best)))
-    return min(best, other, key=lambda item: item.cost)
-
-
-def _standing_out(robot: Robot, some: Samples, best: Found) -> FloatArray:
-    """The offset (legs,) of the arm that stands out from the median one, and a large common one.
-
-    Where several stand out there is no common part to count from: those that are large are taken.
-    """
-    b, moving, rad = _known_offsets(robot, some, best), some.moving, robot.radian[0]
-    common = float(np.median(b[moving]))
-    out = moving & (np.abs(b - common) > OUTSTANDING * rad)
-    if out.sum() > 1:
-        return np.where(moving & (np.abs(b) > OUTSTANDING * rad), b, 0.0)
-    shared = common if abs(common) > COMMON * rad else 0.0
-    return np.where(out, b - common, 0.0) + np.where(moving, shared, 0.0)
-
-
-def _known_offsets(robot: Robot, some: Samples, best: Found) -> FloatArray:
-    """The offsets (legs,) as fitted, without what all share where nothing shows it.
-
-    Along parallel rails the robot is the same everywhere.
-    """
-    b = np.asarray(best.candidate.offset)
-    along = np.array([frame.z for frame in robot.geometry.frames])
-    unseen = robot.linear and bool(np.all(along @ along[0] > 1 - PARALLEL))
-    return b - float(np.median(b[some.moving])) if unseen else b
-
-
-def _offsets(robot: Robot, some: Samples, best: Found, as_it_is: Fitted) -> Offsets:
-    """The offsets to set, and all of them with their deviations.
-
-    Those that stand out are set, and where the log does not fit without the others, these too. They
-    have to help, and much where the log does not fit well with them.
-    """
-    b, wanted = _known_offsets(robot, some, best), _standing_out(robot, some, best)
-    common = float(np.median(b[some.moving]))
-    alone = best.candidate.discrete == as_logged(robot).discrete
-    fits = alone and as_it_is.cost < FITS
-    without = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
-    if not fits and without.cost > STANDS * best.fit.cost:
-        wanted = b
-    none = np.zeros(robot.legs)
-    zero = as_it_is if alone else fitted(some, fit_rows(robot, some, best.candidate, none[None]))
-    helps = HELPS_MUCH if best.fit.cost > FITS or (alone and not fits) else HELPS
-    if zero.residual < helps * best.fit.residual:
-        wanted = none
-    else:
-        alone_set = fitted(some, fit_rows(robot, some, best.candidate, wanted[None]))
-        if alone_set.residual >= zero.residual:
-            wanted = none  # those that stand out, without the others, explain nothing
-    told = from_told(robot, np.round(as_told(robot, wanted), DIGITS))
-    return Offsets(told, b, common, *_deviations(best.covariance, robot.radian[0]))
-
-
-def _deviations(covariance: FloatArray, rad: float) -> tuple[FloatArray, float]:
-    """Deviations of each arm's offset from the mean of all (legs,), and of that mean, in rad (m).
-
-    `rad` is what stands for a rad on the axes.
-    """
-    n = len(covariance)
-    mean = np.full(n, 1 / n)
-    apart = np.eye(n) - mean
-    own = CORRELATED * np.einsum("ij,jk,ik->i", apart, covariance, apart)
-    shared = CORRELATED * float(mean @ covariance @ mean)
-    usual, common = OWN_DEVIATION * rad, COMMON_DEVIATION * rad
-    return np.sqrt(own + usual**2), math.sqrt(shared + common**2)

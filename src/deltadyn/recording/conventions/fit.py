@@ -2,20 +2,26 @@
 
 Columns are M_P, m_x, A and G of the exact model in units of the robot's own values, on a robot with
 a spindle the spindle's torque as a whole, of two halves what turns with psi, the passive joints'
-friction as a whole, and viscous and Coulomb friction of each arm. No parameter may be negative: a
-wrong convention often fits with negative masses.
+friction as a whole, all other terms that the robot file gives its drives as a whole, and viscous
+and Coulomb friction of each arm. None of these may be negative: a wrong convention often fits with
+negative masses. Beside them each axis has terms of either sign with a small price (`AxisTerms`), by
+default a constant torque: a current's zero, a spring, oil. An offset of an angle is only what these
+do not explain.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.columns import exact_columns, labels_of
-from deltadyn.dynamics.friction import passive_friction
+from deltadyn.dynamics.friction import friction_torque, passive_friction
+from deltadyn.dynamics.inverse import inverse_dynamics
+from deltadyn.dynamics.parameters import exact_parameters
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.kinematics.state import State
 from deltadyn.recording.conventions.candidates import Candidate
@@ -30,28 +36,34 @@ RIDGE = 1e-7
 ROUNDS = 12  # of the active set
 PRIOR = 0.01  # of the torque that a parameter costs which vanishes
 SMALL = 0.4  # of the median ratio: a parameter below is pulled
+TERM_COST = 0.01  # of the torque that a term of an axis costs which is as large as the torque
+CONSTANT_USUAL = 0.5  # of the RMS torque: a larger constant of an axis is a sign of another torque
+CONSTANT_COST = 0.2  # per RMS torque beyond
+
+#: What each axis has beside the base parameters: nothing, a constant torque, or with the constant
+#: all that an offset of its angle can be confused with.
+AxisTerms = Literal["none", "constant", "all"]
 
 
 class Fitted(NamedTuple):
-    """RMS residual over RMS torque, the same with the penalty, and parameters over the robot's.
+    """RMS residual over RMS torque, the same with penalties, and M_P, A, G over the robot's.
 
-    `ratios` are those of M_P, A and G; `scale` is their median: the unit of the torque.
+    Penalties are for parameters out of proportion, and for constant torques of unusual size.
     """
 
     residual: float
     cost: float
     ratios: FloatArray
-    scale: float
 
 
 def inertial(
-    robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, *, joints: bool = True
+    robot: Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, *, friction: bool = True
 ) -> FloatArray:
-    """Columns (n, legs, k) of M_P, A, G, m_x, the spindle and, by default, the passive joints.
+    """Columns (n, legs, k) of M_P, A, G, m_x and the spindle, in the scale of the drives.
 
-    They are zero where the loop does not close.
-
-    The spindle's axis stands still: its sign and unit are not known yet.
+    With `friction` also those of the passive joints and of the drives' other terms, where the robot
+    has them. They are zero where the loop does not close. The spindle's axis stands still: its sign
+    and unit are not known yet.
     """
     legs = robot.legs
     if robot.dof > legs:
@@ -61,7 +73,7 @@ def inertial(
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         state = State.from_joints(robot, q, qd, qdd, unreachable="nan", hint=home)
         Y = exact_columns(robot, state, robot.equal_limbs).Y[:, :legs]
-        rubbing = passive_friction(robot, state) if joints and robot.friction.passive else None
+        frictions = _friction_columns(robot, state) if friction else []
     labels = labels_of(robot, robot.equal_limbs, None, False)
     value = dict(zip(labels.names, labels.values.tolist(), strict=True))
     weights = {name: value["M_P"] if name.startswith("m_x") else own for name, own in value.items()}
@@ -74,17 +86,42 @@ def inertial(
                 total = total + weights[name] * Y[..., index]
         return total
 
-    found = [whole("M_P"), whole("A"), whole("G", "G_s"), whole("m_x")]
+    blocks = [whole("M_P"), whole("A"), whole("G", "G_s"), whole("m_x")]
     if robot.dof > legs:
-        found.append(whole("H", "kappa", "mu"))
+        blocks.append(whole("H", "kappa", "mu"))
     elif robot.turns:
-        found.append(whole(*HALVES))
-    if rubbing is not None:
-        found.append(rubbing[:, :legs])
-    columns = np.stack(found, axis=-1)
+        blocks.append(whole(*HALVES))
+    columns = np.stack([*blocks, *frictions], axis=-1)
+    columns *= np.asarray(robot.sensors.torque_ratio)[:legs, None]
     open_loop = ~np.isfinite(columns).all(axis=(1, 2))
     columns[open_loop] = 0.0
     return columns
+
+
+def _friction_columns(robot: Robot, state: State) -> list[FloatArray]:
+    """Torque (n, legs) of the passive joints, and of all that the file gives the drives otherwise.
+
+    That is the robot's whole friction and ripple less Fv qd and Fc sign(qd), which have columns of
+    each arm: offsets, Stribeck, losses with the load, friction by direction, ripple.
+    """
+    friction, legs, found = robot.friction, robot.legs, []
+    passive = passive_friction(robot, state)
+    if friction.passive:
+        found.append(passive[:, :legs])
+    terms = (friction.coulomb_negative, friction.stribeck, friction.thinning, friction.offset)
+    losses = (friction.load, friction.motor_load)
+    if robot.drives.ripple or any(np.any(x) for x in (*terms, *losses) if x is not None):
+        frictionless = inverse_dynamics(robot, state, friction=False)
+        frictionless = frictionless / np.asarray(robot.sensors.torque_ratio)
+        other = friction_torque(robot, state, frictionless) - passive
+        base = robot.with_friction(
+            **dict.fromkeys(("stribeck", "stribeck_velocity", "thinning", "thinning_velocity")),
+            **dict.fromkeys(("offset", "load", "motor_load", "coulomb_negative")),
+            passive=(),
+        ).replace(drives=replace(robot.drives, ripple=()))
+        other = other - friction_torque(base, state, frictionless)
+        found.append(other[:, :legs])
+    return found
 
 
 def moved(
@@ -106,14 +143,25 @@ def torques(samples: Samples, candidate: Candidate) -> FloatArray:
 
 
 class Rows(NamedTuple):
-    """Residuals (m, legs n) of fits at m offsets, their parameters (m, p) and the RMS torque."""
+    """Fits at m offsets: residuals (m, legs n + z), parameters (m, p) and the RMS torque.
+
+    `constants` (m, legs) are the constant torques of the axes, 0 where there are none. The last z
+    residuals are what the z terms of the axes cost.
+    """
 
     residuals: FloatArray
     parameters: FloatArray
     size: float
+    constants: FloatArray
 
 
-def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: FloatArray) -> Rows:
+def fit_rows(
+    robot: Robot,
+    samples: Samples,
+    candidate: Candidate,
+    offsets: FloatArray,
+    terms: AxisTerms = "constant",
+) -> Rows:
     """Fits of all samples at offsets (m, legs) of the arms' angles in rad (m)."""
     m, n, arms = len(offsets), len(samples), samples.arms
     Y = inertial(robot, *moved(samples, candidate, offsets)).reshape(m, n, arms, -1)
@@ -127,15 +175,110 @@ def fit_rows(robot: Robot, samples: Samples, candidate: Candidate, offsets: Floa
     blocks *= samples.used[:, :, None]
     X = blocks.reshape(m, n * arms, -1)
     y = (torques(samples, candidate) * samples.used).reshape(-1)
-    size = math.sqrt(float(y @ y) / max(1, int(samples.used.sum())))
+    count = max(1, int(samples.used.sum()))
+    size = math.sqrt(float(y @ y) / count)
     lengths = np.sqrt(np.einsum("mij,mij->mj", X, X))
     lengths[lengths == 0] = 1.0
     X /= lengths[:, None]
-    H = np.swapaxes(X, 1, 2) @ X
-    g = np.swapaxes(X, 1, 2) @ y
-    x = np.stack([_sensible(H[i], g[i], lengths[i], PRIOR * math.sqrt(y @ y)) for i in range(m)])
-    residuals = y - (X @ x[..., None])[..., 0]
-    return Rows(residuals, x / lengths, size)
+    Z = axis_columns(samples, candidate, Y, terms)
+    free = _without(X, np.tile(y, (m, 1)), Z, TERM_COST * math.sqrt(count))
+    H = np.swapaxes(free.X, 1, 2) @ free.X
+    g = np.einsum("mij,mi->mj", free.X, free.y)
+    pull = PRIOR * size * math.sqrt(count)
+    x = np.stack([_sensible(H[i], g[i], lengths[i], pull) for i in range(m)])
+    residuals = free.y - (free.X @ x[..., None])[..., 0]
+    constants = free.terms(x)[:, :arms] if Z.shape[2] else np.zeros((m, arms))
+    return Rows(residuals, x / lengths, size, constants)
+
+
+def axis_columns(
+    samples: Samples, candidate: Candidate, Y: FloatArray, terms: AxisTerms
+) -> FloatArray:
+    """Columns (m, legs n, z) of the axes' own terms: first a constant torque of each.
+
+    Of all terms also what its A and G differ from the others', friction that grows with the load,
+    and a spring.
+    """
+    m, n, arms = Y.shape[:3]
+    sign = np.asarray(candidate.sign)
+    of_axis: list[FloatArray] = []
+    if terms != "none":
+        of_axis.append(np.ones((1, n, arms)))
+    if terms == "all":
+        load = np.abs(torques(samples, candidate)) * samples.friction * sign
+        centred = samples.x - samples.x.mean(axis=0)
+        of_axis += [Y[..., 1], Y[..., 2], load[None], centred[None]]
+    Z = np.zeros((m, n, arms, len(of_axis) * arms))
+    for kind, values in enumerate(of_axis):
+        for arm in range(arms):
+            Z[:, :, arm, kind * arms + arm] = values[..., arm]
+    Z *= samples.used[:, :, None]
+    return Z.reshape(m, n * arms, -1)
+
+
+class _Projected(NamedTuple):
+    """Columns X (m, rows, p) and torques y (m, rows) without what the terms Z explain of them."""
+
+    X: FloatArray
+    y: FloatArray
+    R: FloatArray  # (m, z, z), of Z = Q R
+    shares: tuple[FloatArray, FloatArray]  # Q^T X and Q^T y
+    scale: FloatArray  # (m, z), from R's parameters to those of Z
+
+    def terms(self, x: FloatArray) -> FloatArray:
+        """The parameters (m, z) of Z beside parameters x (m, p) of X."""
+        of_columns, of_torque = self.shares
+        right = of_torque - (of_columns @ x[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(self.R, right[..., None])[..., 0] * self.scale)
+
+
+def _without(X: FloatArray, y: FloatArray, Z: FloatArray, weight: float) -> _Projected:
+    """X and y projected off Z, with a row below for the price of each column of Z.
+
+    A term whose torque has the mean square s^2 costs (weight s)^2.
+    """
+    m, rows, z = Z.shape
+    length = np.sqrt(np.einsum("mij,mij->mj", Z, Z))
+    length[length == 0] = 1.0
+    scale = math.sqrt(max(rows, 1)) / length
+    whole = np.concatenate([Z * scale[:, None], np.tile(weight * np.eye(z), (m, 1, 1))], axis=1)
+    X = np.concatenate([X, np.zeros((m, z, X.shape[2]))], axis=1)
+    y = np.concatenate([y, np.zeros((m, z))], axis=1)
+    Q, R = np.linalg.qr(whole)
+    of_columns = np.swapaxes(Q, 1, 2) @ X
+    of_torque = np.einsum("mij,mi->mj", Q, y)
+    left = y - (Q @ of_torque[..., None])[..., 0]
+    return _Projected(X - Q @ of_columns, left, R, (of_columns, of_torque), scale)
+
+
+def torque_scale(robot: Robot, samples: Samples, candidate: Candidate) -> float:
+    """The logged torque over the model's with the robot file's masses; nan where nothing shows it.
+
+    One factor of the model's torque as a whole, beside friction and a constant of each arm: single
+    parameters may be far off where the motion shows little of them.
+    """
+    n, arms = len(samples), samples.arms
+    Y = inertial(
+        robot, *moved(samples, candidate, np.asarray(candidate.offset)[None]), friction=False
+    )
+    parameters = exact_parameters(robot)
+    Y[..., 3] *= float(np.mean(np.asarray(parameters.m_x)) / parameters.M_P)  # was in units of M_P
+    columns = np.zeros((n, arms, 1 + 2 * arms))
+    columns[..., 0] = Y.sum(axis=-1)
+    for arm in range(arms):
+        columns[:, arm, 1 + arm] = samples.xd[:, arm]
+        columns[:, arm, 1 + arms + arm] = samples.friction[:, arm]
+    columns *= samples.used[:, :, None]
+    X = columns.reshape(1, n * arms, -1)
+    y = (torques(samples, candidate) * samples.used).reshape(1, -1)
+    Z = axis_columns(samples, candidate, Y[None], "constant")
+    count = max(1, int(samples.used.sum()))
+    free = _without(X, y, Z, TERM_COST * math.sqrt(count))
+    lengths = np.linalg.norm(free.X[0], axis=0)
+    if not lengths[0] > 0:
+        return math.nan
+    lengths[lengths == 0] = 1.0
+    return float(np.linalg.lstsq(free.X[0] / lengths, free.y[0], rcond=1e-8)[0][0] / lengths[0])
 
 
 def fitted(samples: Samples, rows: Rows, index: int = 0) -> Fitted:
@@ -144,7 +287,9 @@ def fitted(samples: Samples, rows: Rows, index: int = 0) -> Fitted:
     rest = math.sqrt(float(np.sum(rows.residuals[index] ** 2)) / count)
     residual = rest / rows.size if rows.size > 0 else 1.0
     ratios = rows.parameters[index, :3].copy()
-    return Fitted(residual, residual + penalty(ratios), ratios, float(np.median(ratios)))
+    largest = float(np.abs(rows.constants[index]).max(initial=0.0)) / max(rows.size, 1e-300)
+    unusual = CONSTANT_COST * max(0.0, largest - CONSTANT_USUAL)
+    return Fitted(residual, residual + penalty(ratios) + unusual, ratios)
 
 
 def penalty(ratios: FloatArray) -> float:

@@ -44,9 +44,9 @@ def axis_factor(robot: Robot, reading: Reading, axis: int) -> float:
     turns = robot.drives.motor_turns
     if axis < robot.legs:
         return reading.factor
-    if reading.side == "output":
+    if reading.gear == 0:
         return 1.0 if robot.linear else reading.factor
-    return reading.factor * float(turns[0]) / float(turns[axis])
+    return reading.factor * (float(turns[axis]) / float(turns[0])) ** reading.gear
 
 
 def fourth_axis(robot: Robot, stretch: Stretch, arms: Candidate) -> Fourth:

@@ -19,6 +19,7 @@ from deltadyn.recording.conventions.candidates import (
     turns_words,
 )
 from deltadyn.recording.conventions.fourth import Fourth, axis_factor
+from deltadyn.recording.conventions.homing import Homing, UncertainOffset
 from deltadyn.recording.recording import ColumnUse, Recording, channel_name
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Controller
@@ -50,24 +51,11 @@ def _told_factors(robot: Robot, axes: int) -> FloatArray:
 OFFSETS = ("offset", "offset_fit", "offset_deviation", "common_offset", "common_deviation")
 
 
-class Offsets(NamedTuple):
-    """Offsets b (legs,) of the arms in rad (m): those to set, all as fitted, their median.
-
-    `own` (legs,) is the deviation of an arm's offset from the others', `shared` that of the median.
-    """
-
-    set: FloatArray
-    fitted: FloatArray
-    common: float
-    own: FloatArray
-    shared: float
-
-
 class Arms(NamedTuple):
-    """The candidate that was chosen for the arms, with the offsets to set, and all offsets."""
+    """The candidate that was chosen for the arms, with the offsets to set, and their homing."""
 
     candidate: Candidate
-    offsets: Offsets
+    homing: Homing
 
 
 class TorqueUnit(NamedTuple):
@@ -164,8 +152,10 @@ class Conventions:
 
     `residual_before` and `residual_after` are RMS residual over RMS torque of the base parameters'
     fit as logged and under this convention; `margin` is the next candidate's cost over this one's,
-    None where no other was looked at. `decided` is False where others fit almost as well
-    (`alternatives`), or nothing fits.
+    None where no other was looked at. `settled` is False where others fit almost as well
+    (`alternatives`), or nothing fits; `decided` also where the log does not show whether an axis is
+    homed off or has a constant torque (`uncertain_homing`). Offsets to set are 0 then. `offset_fit`
+    is each arm's beside those that are set, with its deviation.
     """
 
     recording: str
@@ -189,11 +179,13 @@ class Conventions:
     decided: bool
     alternatives: tuple[dict[str, Any], ...]
     changed: tuple[str, ...]  # kinds of findings: "angle sign", "angle unit", ...
-    offset_fit: tuple[float, ...]  # of the arms' own angles, all as fitted
-    offset_deviation: tuple[float, ...]  # of an arm against the others
-    common_offset: float
+    offset_fit: tuple[float, ...]  # of each arm's own angle, beside those that are set
+    offset_deviation: tuple[float, ...]
+    common_offset: float  # that all arms share
     common_deviation: float
     linear: bool = False  # whether the arms are carriages
+    settled: bool = False  # all but the homing of the axes below is decided
+    uncertain_homing: tuple[dict[str, Any], ...] = ()  # homing of an axis, or a constant torque
     unseen: tuple[str, ...] = ()  # what no torque of this robot shows, and how to see it
     status: str = ""
     axes: Axes | None = field(default=None, repr=False)
@@ -224,7 +216,7 @@ class Conventions:
     @property
     def clear(self) -> bool:
         """Whether it is decided but for units that are almost the same."""
-        return self.decided or (not self.status and all(item["twin"] for item in self.alternatives))
+        return self.settled or (not self.status and all(item["twin"] for item in self.alternatives))
 
     @property
     def block(self) -> str:
@@ -261,7 +253,7 @@ class Conventions:
             ),
             *("residual_after", "margin", "decided", "alternatives", "as_logged", "changed"),
             *("offset_fit", "offset_deviation", "common_offset"),
-            *("common_deviation", "status"),
+            *("common_deviation", "status", "settled", "uncertain_homing"),
         )
         found = {
             f"{name}_{self.offset_unit}" if name in OFFSETS else name: getattr(self, name)
@@ -306,6 +298,7 @@ class Conventions:
                 lines += ["", "columns (column map):", self.column_map.rstrip()]
         for item in self.alternatives:
             lines.append(f"or: {item['text']} (residual {item['residual']:.3g}). {item['move']}")
+        lines += [f"either: {item['text']}. {item['move']}" for item in self.uncertain_homing]
         return "\n".join(lines)
 
     def summary(self) -> str:
@@ -313,12 +306,14 @@ class Conventions:
         if self.residual_before is None or self.residual_after is None:
             return f"conventions not found: {self.status}"
         before, after = 100 * self.residual_before, 100 * self.residual_after
+        axes = [str(item["axis"]) for item in self.uncertain_homing]
+        homing = f"; the homing of axis {', '.join(axes)} is not decided" if axes else ""
         if self.as_logged:
-            tail = f"; {self.status}" if self.status else ""
+            tail = f"; {self.status}" if self.status else homing
             return f"as logged, {before:.3g} % of the torque is left{tail}"
         told = ", ".join(self.changed)
-        sure = "" if self.decided else "; not decided"
-        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{sure}"
+        tail = homing if self.settled else "; not decided"
+        return f"{told}: {before:.3g} % of the torque is left as logged, {after:.3g} % so{tail}"
 
 
 def conventions_of(
@@ -332,17 +327,18 @@ def conventions_of(
     residual_after: float | None = None,
     residual_refined: float | None = None,
     margin: float | None = None,
-    decided: bool = False,
+    settled: bool = False,
     alternatives: tuple[Alternative, ...] = (),
     status: str = "",
 ) -> Conventions:
     """The result in the terms of the robot file and of the log's columns."""
     still = np.zeros(robot.legs)
-    candidate, offsets = arms or Arms(as_logged(robot), Offsets(still, still, 0.0, still, 0.0))
+    candidate, homing = arms or Arms(as_logged(robot), Homing(still, still, still, 0.0, 0.0, ()))
+    uncertain = () if status else homing.uncertain
     torque = torque or TorqueUnit(torque_word(robot), "output", 1.0, math.nan)
     axes = _axes(robot, candidate, fourth, torque)
     controller, torque_sign = _controller(robot, axes)
-    changed = _changed(robot, candidate, offsets, torque, fourth)
+    changed = _changed(robot, candidate, torque, fourth)
     angle = _of_numbers(robot, recording, candidate.reading)
     units = _torque_of_numbers(robot, recording, torque)
     sign = tuple(int(value) for value in controller.sign)
@@ -367,15 +363,17 @@ def conventions_of(
         residual_after=residual_after,
         residual_refined=residual_refined,
         margin=None if margin is None or math.isinf(margin) else margin,
-        decided=decided,
+        decided=settled and not uncertain,
+        settled=settled,
+        uncertain_homing=tuple(_uncertain_told(robot, torque, item) for item in uncertain),
         alternatives=tuple(
             _told(robot, recording, item, candidate, fourth) for item in alternatives
         ),
         changed=changed,
-        offset_fit=tuple(as_told(robot, offsets.fitted).tolist()),
-        offset_deviation=tuple(as_told(robot, offsets.own).tolist()),
-        common_offset=float(as_told(robot, [offsets.common])[0]),
-        common_deviation=float(as_told(robot, [offsets.shared])[0]),
+        offset_fit=tuple(as_told(robot, homing.each).tolist()),
+        offset_deviation=tuple(as_told(robot, homing.deviation).tolist()),
+        common_offset=float(as_told(robot, [homing.common])[0]),
+        common_deviation=float(as_told(robot, [homing.common_deviation])[0]),
         linear=robot.linear,
         unseen=_unseen(robot, recording, fourth),
         status=status,
@@ -387,7 +385,7 @@ def conventions_of(
 
 
 def _changed(
-    robot: Robot, candidate: Candidate, offsets: Offsets, torque: TorqueUnit, fourth: Fourth
+    robot: Robot, candidate: Candidate, torque: TorqueUnit, fourth: Fourth
 ) -> tuple[str, ...]:
     """The kinds of findings by which a candidate differs from the log as it was read."""
     plain = as_logged(robot)
@@ -397,7 +395,7 @@ def _changed(
         "swapped axes": candidate.torque_order != plain.torque_order,
         "torque sign": fourth.sign > 0 > fourth.turn or bool(torque_alone(candidate)),
         "torque unit": torque.foreign,
-        "homing": bool(np.any(offsets.set)),
+        "homing": bool(np.any(candidate.offset)),
     }
     return tuple(kind for kind, there in kinds.items() if there)
 
@@ -490,6 +488,12 @@ def as_read(robot: Robot, recording: Recording) -> tuple[Reading, bool]:
     return Reading(use.unit, side, unit.factor / unit.divisor / gear, words), not use.assumed
 
 
+def unit_is_assumed(recording: Recording) -> bool:
+    """Whether the unit of the file's angles was guessed from their size."""
+    use = _uses(recording, "q").get(0)
+    return use is not None and use.assumed
+
+
 def _of_numbers(robot: Robot, recording: Recording, reading: Reading) -> tuple[str, str]:
     """Unit and side of the log's own angles under a reading."""
     before, _ = as_read(robot, recording)
@@ -580,6 +584,29 @@ def _with_sign(entry: dict[str, Any], use: ColumnUse | None, against: int) -> di
     if use is not None and use.offset:
         entry = entry | {"offset": use.offset}
     return entry | ({"sign": -1} if sign < 0 else {})
+
+
+def _uncertain_told(robot: Robot, torque: TorqueUnit, item: UncertainOffset) -> dict[str, Any]:
+    """An uncertain offset for JSON, in words, with the motion that decides."""
+    value, deviation = as_told(robot, np.array([item.offset, item.deviation])).tolist()
+    unit, word = ("mm", "N") if robot.linear else ("deg", "N m")
+    limb = "carriage" if robot.linear else "arm"
+    constant: float | None = None  # in N m (N) where the unit of the torque is known
+    if not torque.foreign or torque.factor is not None:
+        constant = item.constant * torque.axis_factor(robot, item.axis)
+    size = "" if constant is None else f" of {constant:+.2g} {word}"
+    place = "place" if robot.linear else "angle"
+    return {
+        "axis": item.axis + 1,
+        f"offset_{unit}": value,
+        f"deviation_{unit}": deviation,
+        f"constant_{word.replace(' ', '')}": constant,
+        "seen": item.seen,
+        "text": f"homing of axis {item.axis + 1} by {value:+.2g} +- {deviation:.2g} {unit}, or a "
+        f"constant torque{size}",
+        "move": f"Bring {limb} {item.axis + 1} to its home mark and read its {place}, or log a "
+        "fast motion through the whole workspace.",
+    }
 
 
 def _told(

@@ -24,7 +24,7 @@ class Samples:
 
     `used` (n, legs) leaves out an axis at rest. `low` and `high` (legs,) are the ends of the
     angles, `moving` (legs,) says which arms move, `soft` (legs,) is the rate that smooths the sign
-    of a rate.
+    of a rate, `seconds` the time that they stand for.
     """
 
     x: FloatArray
@@ -36,6 +36,7 @@ class Samples:
     high: FloatArray
     moving: BoolArray
     soft: FloatArray
+    seconds: float
 
     def __len__(self) -> int:
         return len(self.x)
@@ -84,4 +85,5 @@ def samples_of(stretch: Stretch, legs: int = 3) -> Samples | None:
         x.max(axis=0),
         moving,
         soft,
+        float(rows.sum()) * stretch.step,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from deltadyn.recording.conventions.candidates import (
 )
 from deltadyn.recording.conventions.fit import (
     RIDGE,
+    TERM_COST,
+    AxisTerms,
     Fitted,
     Rows,
     fit_rows,
@@ -45,11 +47,17 @@ PIECE = 60_000  # samples of the grid at a time
 
 
 class Found(NamedTuple):
-    """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone."""
+    """A refined candidate, its fit, and its offsets' covariance (legs, legs) by noise alone.
+
+    `constants` (legs,) are the constant torques of the axes, in the unit of the log, `parameters`
+    the number of all parameters of the fit.
+    """
 
     candidate: Candidate
     fit: Fitted
     covariance: FloatArray
+    constants: FloatArray
+    parameters: int
 
     @property
     def cost(self) -> float:
@@ -68,6 +76,7 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
     """The best offsets of every direction, on a grid of 15 degrees inside the joints' limits."""
     few = samples.thinned(FEW if samples.arms < FOUR else FEW_OF_FOUR)
     y = (few.tau[:, list(pairing.order)] * np.asarray(pairing.turn) * few.used).reshape(-1)
+    y = np.concatenate([y, np.zeros(samples.arms)])
     common = _Common.of(_common_columns(robot, few, reading.factor), y)
     found = []
     for sign in directions(samples.arms):
@@ -81,10 +90,11 @@ def grid_points(robot: Robot, samples: Samples, reading: Reading, pairing: Pairi
 
 
 class _Common(NamedTuple):
-    """Columns (legs n, 1 + 2 legs) that no direction and no offset changes, as Q R, and torque y.
+    """Columns (legs (n + 1), 1 + 3 legs) that no direction and no offset changes, and torque y.
 
-    They are A and friction, with rows times the direction s: s tau = s Y x + A f xdd + Fv xd + ...
-    Projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
+    They are A, friction and a constant of each axis, with rows times the direction s:
+    s tau = s Y x + A f xdd + Fv xd + ..., and a row for the price of each constant last. As Q R and
+    projected out of all candidates at once, they leave M_P, G and m_x to solve for, and `rest` of
     the torque to explain.
     """
 
@@ -108,15 +118,18 @@ def _parts(count: int, samples: int) -> Iterable[slice]:
 
 
 def _common_columns(robot: Robot, few: Samples, factor: float) -> FloatArray:
-    """A in the robot's own value, then viscous and Coulomb friction of each arm."""
+    """A in the robot's own value, viscous and Coulomb friction and a constant of each arm."""
     n, arms = len(few), few.arms
-    columns = np.zeros((n, arms, 1 + 2 * arms))
+    columns = np.zeros((n, arms, 1 + 3 * arms))
     columns[:, :, 0] = few.xdd * (factor * np.asarray(exact_parameters(robot).A))
     for arm in range(arms):
         columns[:, arm, 1 + arm] = few.xd[:, arm]
         columns[:, arm, 1 + arms + arm] = few.friction[:, arm]
+        columns[:, arm, 1 + 2 * arms + arm] = 1.0
     columns *= few.used[:, :, None]
-    return columns.reshape(n * arms, -1)
+    prior = np.zeros((arms, 1 + 3 * arms))
+    prior[:, 1 + 2 * arms :] = TERM_COST * math.sqrt(max(1, int(few.used.sum()))) * np.eye(arms)
+    return np.concatenate([columns.reshape(n * arms, -1), prior])
 
 
 def _offsets(robot: Robot, samples: Samples, candidate: Candidate) -> FloatArray:
@@ -166,13 +179,14 @@ def _costs(
     """Costs (m,) of offsets (m, legs): residual, negative parameters, spread."""
     Q, R, y, rest, size = common
     m, n = len(offsets), len(few)
-    whole = inertial(robot, *moved(few, candidate, offsets), joints=False)
+    whole = inertial(robot, *moved(few, candidate, offsets), friction=False)
     own = np.delete(whole.reshape(m, n, few.arms, -1), 1, axis=-1)  # A is among the common columns
     own *= (few.used * np.asarray(candidate.sign))[:, :, None]
     Y = own.reshape(m, n * few.arms, -1)
-    inside = np.swapaxes(Y, 1, 2) @ Q  # (m, k, 7)
+    plain = 1 + 2 * few.arms  # columns whose parameters are not negative
+    inside = np.swapaxes(Y, 1, 2) @ Q[: Y.shape[1]]  # (m, k, 10)
     H = np.swapaxes(Y, 1, 2) @ Y - inside @ np.swapaxes(inside, 1, 2)
-    g = np.swapaxes(Y, 1, 2) @ rest
+    g = np.swapaxes(Y, 1, 2) @ rest[: Y.shape[1]]
     length = np.sqrt(np.maximum(np.einsum("mii->mi", np.swapaxes(Y, 1, 2) @ Y), 1e-300))
     H /= length[:, :, None] * length[:, None]
     g /= length
@@ -182,7 +196,7 @@ def _costs(
     x = x / length
     shared = np.linalg.solve(R, (Q.T @ y - np.einsum("mkc,mk->mc", inside, x)).T).T
     # what negative inertia and friction would give, as a share of the torque
-    lost = np.minimum(shared, 0.0) * np.sqrt(np.sum((Q @ R) ** 2, axis=0))
+    lost = np.minimum(shared, 0.0)[:, :plain] * np.sqrt(np.sum((Q @ R) ** 2, axis=0))[:plain]
     negative = np.sqrt(np.sum(lost**2, axis=1)) / size
     ratios = np.stack([x[:, 0], np.maximum(shared[:, 0], 0.0), x[:, 1]], axis=1)
     return np.asarray(residual + negative + penalties(ratios))
@@ -205,11 +219,17 @@ def _nonnegative(H: FloatArray, g: FloatArray) -> FloatArray:
     return np.maximum(x, 0.0)
 
 
-def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
+def refine(
+    robot: Robot,
+    samples: Samples,
+    candidate: Candidate,
+    free: Sequence[int] | None = None,
+    terms: AxisTerms = "constant",
+) -> Found:
     """The offsets of the least residual, by variable projection.
 
     r(b) is the residual of the best parameters at the offsets b; Gauss-Newton steps with damping
-    use its differences.
+    use its differences. Only the offsets of the arms in `free` move, by default all.
     """
     low, high = offset_bounds(robot, samples, candidate)
     middle = (low + high) / 2
@@ -217,8 +237,13 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
     b = np.asarray(candidate.offset)
     low, high = np.minimum(low, b), np.maximum(high, b)
     damping, rad = 1e-3, robot.radian[0]
-    shifts = STEP * rad * np.eye(samples.arms)
-    rows = fit_rows(robot, samples, candidate, np.vstack([b, b + shifts]))
+    chosen = np.eye(samples.arms)[list(range(samples.arms) if free is None else free)]
+    shifts = STEP * rad * chosen
+
+    def fit_at(offsets: FloatArray) -> Rows:
+        return fit_rows(robot, samples, candidate, np.vstack([offsets, offsets + shifts]), terms)
+
+    rows = fit_at(b)
     for _ in range(STEPS):
         r = rows.residuals[0]
         J = (rows.residuals[1:] - r).T / (STEP * rad)
@@ -227,8 +252,8 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
         for _ in range(4):
             step = -np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-12), J.T @ r)
             step *= min(1.0, FARTHEST * rad / max(float(np.abs(step).max()), 1e-12))
-            trial = np.clip(b + step, low, high)
-            new = fit_rows(robot, samples, candidate, np.vstack([trial, trial + shifts]))
+            trial = np.clip(b + step @ chosen, low, high)
+            new = fit_at(trial)
             if float(new.residuals[0] @ new.residuals[0]) < float(r @ r):
                 nearer = bool(np.abs(trial - b).max() > ENOUGH * rad)
                 b, rows, damping = trial, new, damping / 5
@@ -236,14 +261,19 @@ def refine(robot: Robot, samples: Samples, candidate: Candidate) -> Found:
             damping = max(damping, 1e-4) * 10
         if not nearer:
             break
-    return Found(candidate.shifted(b), fitted(samples, rows), _covariance(samples, rows, rad))
+    covariance = chosen.T @ _covariance(samples, rows, rad) @ chosen
+    terms_of_axes = rows.residuals.shape[1] - samples.used.size
+    parameters = rows.parameters.shape[1] + terms_of_axes + len(chosen)
+    return Found(
+        candidate.shifted(b), fitted(samples, rows), covariance, rows.constants[0], parameters
+    )
 
 
 def _covariance(samples: Samples, rows: Rows, rad: float) -> FloatArray:
-    """Covariance (legs, legs) of the offsets in rad^2 (m^2), from the residual's differences."""
+    """Covariance (free, free) of the offsets in rad^2 (m^2), from the residual's differences."""
     r = rows.residuals[0]
     J = (rows.residuals[1:] - r).T / (STEP * rad)
     count = max(1, int(samples.used.sum()) - 12)
     H = J.T @ J
     ridge = 1e-9 * (np.trace(H) + 1e-300)
-    return np.asarray(np.linalg.inv(H + ridge * np.eye(samples.arms)) * (float(r @ r) / count))
+    return np.asarray(np.linalg.inv(H + ridge * np.eye(len(H))) * (float(r @ r) / count))
