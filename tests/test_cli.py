@@ -96,6 +96,7 @@ def test_help_needs_no_numpy() -> None:
     assert _loaded(code, ("numpy", "scipy", "rich", "plotly")) == "[]"
 
 
+@pytest.mark.full
 def test_excite_then_simulate_then_read_back(tmp_path: Path) -> None:
     table, log = tmp_path / "excite.csv", tmp_path / "log.csv"
     options = ("--duration", "2", "--harmonics", "3", "--time-limit", "8", "--json")

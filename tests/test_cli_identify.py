@@ -77,6 +77,7 @@ def refused(*arguments: str) -> str:
 # identify
 
 
+@pytest.mark.full
 def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path]) -> None:
     result, _ = fitted
     assert result.exit_code == 0, result.output
@@ -132,6 +133,7 @@ def reversed_logs(logs: Logs, tmp_path_factory: pytest.TempPathFactory) -> Logs:
     return Logs(*map(str, paths))
 
 
+@pytest.mark.full
 def test_a_fit_that_misleads_is_refused_everywhere(reversed_logs: Logs, tmp_path: Path) -> None:
     """Its platform vanishes and its optimum is proved: that is no proof of the robot."""
     out = tmp_path / "fit"
@@ -160,6 +162,7 @@ def test_no_motion_is_advised_where_the_log_is_wrong(reversed_logs: Logs, tmp_pa
     assert "deltadyn excite" not in text
 
 
+@pytest.mark.full
 def test_gaps_are_among_the_warnings(logs: Logs, tmp_path: Path) -> None:
     log = dd.read_recording(logs.training)
     kept = np.delete(np.arange(len(log)), np.arange(100, 2900, 190))
@@ -174,6 +177,7 @@ def test_gaps_are_among_the_warnings(logs: Logs, tmp_path: Path) -> None:
     assert "warning: gaps: 15 gaps" in run("validate", ROBOT, path).stdout
 
 
+@pytest.mark.full
 def test_validate_takes_the_model_that_the_file_holds(logs: Logs, tmp_path: Path) -> None:
     out = tmp_path / "gb"
     call = ("identify", ROBOT, logs.training, "--method", "gray-box", "--out", str(out))
@@ -216,6 +220,7 @@ def test_identify_writes_robot_record_and_report(fitted: tuple[Result, Path]) ->
     assert record["provenance"]["options"]["method"] == "convex"
 
 
+@pytest.mark.full
 def test_identify_json_holds_fit_files_and_validation(logs: Logs, tmp_path: Path) -> None:
     out = tmp_path / "folder" / "fit"  # the folder is made
     options = ("--method", "base", "--band", "20", "--limbs", "own", "--out", str(out), "--json")
@@ -246,6 +251,7 @@ def test_identify_without_a_held_out_log_says_null(logs: Logs, tmp_path: Path) -
     assert [item["name"] for item in record["parameters"]][:2] == ["m_P", "T_g"]
 
 
+@pytest.mark.full
 def test_a_declared_payload_is_taken_off_the_platform(logs: Logs, tmp_path: Path) -> None:
     masses = []
     for payload in ("0", "0.5"):
@@ -362,6 +368,7 @@ def test_validate_of_the_robot_file_equals_that_of_the_fit(
     assert [float(x) for x in line.split()[-3:]] == pytest.approx(again["metrics"]["rms"], rel=2e-3)
 
 
+@pytest.mark.full
 def test_validate_against_another_robot_ranks_them(logs: Logs, fitted: tuple[Result, Path]) -> None:
     robot = str(fitted[1].with_suffix(".yaml"))
     options = ("--against", ROBOT, "--json")

@@ -99,6 +99,7 @@ def test_matlab_files_of_version_5(tmp_path: Path) -> None:
         read(bytes(told))
 
 
+@pytest.mark.full
 def test_a_small_file_with_a_vast_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "log.mat"
     scipy.io.savemat(path, {"t_s": np.zeros(40_000_000)}, do_compression=True)

@@ -22,6 +22,7 @@ def test_an_unknown_kind_is_named() -> None:
         doors.write_page("poem", object(), "page.html")
 
 
+@pytest.mark.full
 def test_results_load_no_pages() -> None:
     """The papers' results are computed without a module that draws or writes HTML."""
     papers = ("kim2022", "falezza2022", "falezza2020", "gnad2024", "telescopic2022", "audit")

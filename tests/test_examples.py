@@ -38,6 +38,7 @@ def test_readme_example_runs() -> None:
     assert done.stdout.count("[") == 2
 
 
+@pytest.mark.full
 def test_readme_path_from_a_log_runs(tmp_path: Path) -> None:
     _, code = readme_blocks()
     for seed, name in enumerate(("log.csv", "held-out.csv")):

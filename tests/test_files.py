@@ -135,6 +135,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 def test_a_killed_process_leaves_all_or_none_of_a_set_new(tmp_path: Path) -> None:
     """At every point; and the next one writes as if nothing had been."""
     old = {"a.yaml": "old a", "sub/b.json": "old b"}
@@ -372,6 +373,7 @@ def test_a_set_follows_links_and_never_replaces_a_pipe(tmp_path: Path) -> None:
     assert (folder / "b").read_text() == "new"
 
 
+@pytest.mark.full
 def test_two_exports_into_one_folder_are_both_recorded(tmp_path: Path) -> None:
     """And a third one of either is no change by somebody else."""
     call = "import deltadyn as dd, sys; dd.export(dd.load_robot('{}'), sys.argv[1], sys.argv[2])"

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.test_demo import check_demo
 
-import deltadyn as dd
+# an install of minutes: of `make test-all`
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[1]
 MINUTES = 15  # for an install on a slow line
@@ -78,32 +80,4 @@ def test_make_demo_in_a_fresh_clone(made: tuple[Path, str]) -> None:
 
 
 def test_the_demo_goes_the_whole_path(made: tuple[Path, str]) -> None:
-    clone, told = made
-    record = json.loads((clone / "demo" / "demo.json").read_text("utf-8"))
-    assert record["robot"] in told
-    assert dd.load_robot(record["robot"]).dof == 4
-    learned = record["learned"]
-    assert learned["verdict"] in ("good", "usable with care")
-    error = learned["tracking_error_mrad"]
-    assert error["identified"] < error["file"] < error["without"]
-    for item in learned["payloads_kg"]:
-        assert abs(item["found"] - item["true"]) < 3 * item["std"]
-    assert len(learned["payloads_kg"]) == 6
-    for path in (*learned["files"].values(), *learned["export"]["files"]):
-        assert (clone / path).stat().st_size > 0
-    report = json.loads((clone / "demo" / "report.json").read_text("utf-8"))
-    assert report["verdict"]["grade"] == learned["verdict"]
-    saved = json.loads((clone / learned["files"]["record"]).read_text("utf-8"))
-    assert saved["verdict"]["grade"] == learned["fit"]["verdict"]["grade"] == learned["verdict"]
-    truth = learned["truth"]
-    # 95 % intervals: a few may miss by chance
-    assert len(truth["missed"]) <= 0.15 * truth["known"]
-    rows = report["sections"]["parameters"]["parameters"]
-    known = [row["name"] for row in rows if row["true"] is not None]
-    assert len(known) == truth["known"]
-    # whichever terms beside them a design's log tells, and whether limbs are alike in them
-    stems = {re.sub(r"\d+$", "", name) for name in known}
-    assert stems >= {"M_P", "A", "G", "H", "I_psi", "Fv", "Fc"}
-    assert set(known) >= {f"{friction}{axis}" for friction in ("Fv", "Fc") for axis in range(1, 5)}
-    page = (clone / "demo" / "report.html").read_text("utf-8")
-    assert "The log is that of a simulated machine, whose parameters are known" in page
+    check_demo(*made)

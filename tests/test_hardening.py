@@ -179,6 +179,7 @@ def test_code_of_functions_is_told_from_the_rest() -> None:
     assert names("def bounded(x)", "def bounded(x=1)") is None
 
 
+@pytest.mark.full
 def test_faults_are_planted_judged_and_taken_out(tmp_path: Path) -> None:
     """In loaded functions, and by another import; a test that fails anyway kills nothing."""
     source, test = tmp_path / "src" / "planted_faults.py", tmp_path / "test_small.py"

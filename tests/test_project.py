@@ -183,6 +183,7 @@ main()
 """
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_no_file(tmp_path: Path) -> None:
     """A search for an excitation is stopped while it runs."""
     arguments = ["excite", "abb-irb360-6-1600", "--duration", "10", "--time-limit", "600", "--json"]

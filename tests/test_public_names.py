@@ -30,6 +30,7 @@ def test_every_public_name_is_there() -> None:
     assert missing == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("old", sorted(moved.MOVED))
 def test_a_module_that_moved_warns_and_has_the_same_names(old: str) -> None:
     """In a process of its own: a module warns when it is first imported."""

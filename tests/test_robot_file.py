@@ -477,17 +477,20 @@ def members(draw: st.DrawFn) -> Robot:
     return robot.replace(**draw(settings(kind)))
 
 
+@pytest.mark.full
 @given(members())
 def test_any_member_of_the_family_comes_back_equal(robot: Robot) -> None:
     check_comes_back(robot)
 
 
+@pytest.mark.full
 @given(robots())
 def test_any_robot_comes_back_equal(robot: Robot) -> None:
     check_comes_back(robot)
     assert "actuation: linear" not in robot_text(robot)
 
 
+@pytest.mark.full
 @given(robots(linear=True))
 def test_any_robot_on_rails_comes_back_equal(robot: Robot) -> None:
     check_comes_back(robot)

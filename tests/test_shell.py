@@ -38,6 +38,7 @@ def call(*arguments: str, cwd: Path, status: int = 0) -> subprocess.CompletedPro
     return done
 
 
+@pytest.mark.full
 def test_folders_of_outputs_are_made_and_named(tmp_path: Path) -> None:
     """One rule for all commands: a folder that is missing is made, and the user is told."""
     for command, name in (("sizing", "page.html"), ("simulate", "log.csv"), ("export", "c")):
@@ -82,6 +83,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_log_becomes_a_robot(project: Path) -> None:
     told = call("identify", ".", "log.csv", "--validate", "held-out.csv", "--hold", cwd=project)
     assert "written: results/identified.yaml" in told.stdout
@@ -93,6 +95,7 @@ def test_a_log_becomes_a_robot(project: Path) -> None:
     assert (project / "v.html").stat().st_size > 1_000_000  # plotly's script is inside
 
 
+@pytest.mark.full
 def test_report_and_its_comparison(project: Path) -> None:
     call("report", ".", "log.csv", "--validate", "held-out.csv", "--out", "r.html", cwd=project)
     grade = json.loads((project / "r.json").read_text())["verdict"]["grade"]
@@ -101,6 +104,7 @@ def test_report_and_its_comparison(project: Path) -> None:
     assert (project / "c.html").exists()
 
 
+@pytest.mark.full
 def test_payload_says_no_where_there_is_no_pick(project: Path) -> None:
     call("payload", ".", "held-out.csv", cwd=project, status=1)
 

@@ -342,6 +342,7 @@ call("history", "add", "example-delta", "log.csv", "--store", "history.sqlite", 
 """
 
 
+@pytest.mark.full
 def test_the_core_path_without_what_windows_lacks(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BARE], cwd=tmp_path, capture_output=True, text=True, check=False

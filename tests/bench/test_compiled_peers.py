@@ -45,6 +45,7 @@ def program(name: str, kind: str = "rotary") -> Program:
         pytest.skip(str(error))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("robot", family().values(), ids=list(family()))
 def test_mujoco_gives_our_torques_of_the_family(robot: Robot) -> None:
     """Pinocchio compiles for a minute: `deltadyn bench` compares its torques too."""

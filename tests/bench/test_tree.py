@@ -25,6 +25,7 @@ NAMES = sorted(ENGINES)
 HEADER = 6 + 4 + 9 + 3 * 6 + 10 * 9  # doubles before the states, as in closure.h
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dof", [3, 4])
 @pytest.mark.parametrize("equal", [True, False])

@@ -119,6 +119,7 @@ def test_a_log_without_torque(robot: dd.Robot, clean: Recording, tmp_path: Path)
 # Logs of machines that somebody else built.
 
 
+@pytest.mark.full
 def test_a_foreign_log_is_put_right_by_what_the_check_writes(tmp_path: Path) -> None:
     """Signs, order and homing are wrong; block and column map make the second check good."""
     foreign = foreign_log(tmp_path, 0)
@@ -146,6 +147,7 @@ def test_a_foreign_log_is_put_right_by_what_the_check_writes(tmp_path: Path) -> 
     assert log["conventions"]["residual_before"] < 0.1
 
 
+@pytest.mark.full
 def test_a_current_without_its_constant(tmp_path: Path) -> None:
     """All but the size of the torque is found, and the masses of the file give its size."""
     foreign = foreign_log(tmp_path, 4)
@@ -259,6 +261,7 @@ def test_the_first_screen_is_enough(with_faults: Check, tmp_path: Path, chromium
 # The bundle.
 
 
+@pytest.mark.full
 def test_a_bundle_has_no_names_and_shows_the_same(tmp_path: Path) -> None:
     foreign = foreign_log(tmp_path, 2)
     secret = tmp_path / "Huber GmbH, Linie 3.csv"

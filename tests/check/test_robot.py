@@ -211,6 +211,7 @@ def test_a_file_of_0_1_is_told(tmp_path: Path) -> None:
     assert "old file" in kinds(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", dd.robot_names())
 def test_the_catalogue_gives_no_false_alarm(name: str) -> None:
     found = dd.check(name)

@@ -89,6 +89,7 @@ def test_a_third_of_a_turn_exchanges_the_axes() -> None:
     np.testing.assert_allclose(there.coupling, here.coupling[:, [1, 2, 0]], rtol=1e-9)
 
 
+@pytest.mark.full
 def test_map_is_a_picture_of_the_points(robot: Robot) -> None:
     robot = robot.replace(limits=Limits(ball_joint_angle=0.6))
     found = coupling_map(robot, z=-0.7, extent=0.9, resolution=19, psi=0.4)
@@ -165,6 +166,7 @@ def test_summary_reads_as_a_table() -> None:
         assert part in text
 
 
+@pytest.mark.full
 def test_boundary(robot: Robot) -> None:
     p = make_states(robot, 3).p
     one = inertia_coupling(robot, p[1])

@@ -56,6 +56,7 @@ def geometric_mean(values: Any) -> float:
     return float(np.exp(np.log(list(values)).mean()))
 
 
+@pytest.mark.full
 def test_it_beats_random_motions(design: Excitation) -> None:
     target = 1.6 if design.robot.dof == 3 else 5.0  # with 5 harmonics 2.0: see below
     assert design.before.condition_number > target * design.condition_number
@@ -126,6 +127,7 @@ def test_numbers_are_those_of_the_motion(design: Excitation) -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(design.covariance)), design.prediction.std)
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_motion() -> None:
     arguments = {**SMALL, "duration": 2.0, "harmonics": 2, "periods": 2}
     first = design_excitation(D3, **{**arguments, "jobs": 1})
@@ -138,6 +140,7 @@ def test_the_same_seed_gives_the_same_motion() -> None:
     assert other.condition_number == pytest.approx(first.condition_number, rel=0.3)
 
 
+@pytest.mark.full
 def test_the_target_for_the_d3_1200() -> None:
     """10 s and 5 harmonics with a reduced search: twice as good as random motions."""
     found = design_excitation(
@@ -149,6 +152,7 @@ def test_the_target_for_the_d3_1200() -> None:
     assert (by_name["M_P"].relative or 1.0) < 0.005
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("robot", "name"),
     [
@@ -165,6 +169,7 @@ def test_a_tight_limit_binds_and_is_kept(robot: Robot, name: str) -> None:
     assert (found.report[name].use or 0.0) > 0.93
 
 
+@pytest.mark.full
 def test_limits_that_a_robot_does_not_name_are_skipped_and_said() -> None:
     robot = with_limits(D3, workspace=None, rate=None, torque_peak=None, strut_force=None)
     found = design_excitation(robot, 2.0, 2, **ROUGH)
@@ -174,6 +179,7 @@ def test_limits_that_a_robot_does_not_name_are_skipped_and_said() -> None:
     assert (found.noise.std > 0).all()  # from the torque of reference motions
 
 
+@pytest.mark.full
 def test_other_models_criteria_and_weights() -> None:
     rough: dict[str, Any] = {"duration": 2.0, "harmonics": 2, **ROUGH}
     other = design_excitation(D3, model="virtual-work", **rough)
@@ -192,6 +198,7 @@ def test_other_models_criteria_and_weights() -> None:
     np.testing.assert_array_equal(bare.noise.std, 0.5)
 
 
+@pytest.mark.full
 def test_the_raw_condition_number_misleads() -> None:
     """Minimising it slows the motion and makes the deviations worse."""
     rough: dict[str, Any] = {"duration": 4.0, "harmonics": 3, **ROUGH}
@@ -201,12 +208,14 @@ def test_the_raw_condition_number_misleads() -> None:
     assert geometric_mean(raw.prediction.std) > 1.5 * geometric_mean(ours.prediction.std)
 
 
+@pytest.mark.full
 def test_the_time_limit_ends_the_search() -> None:
     found = design_excitation(ABB, duration=20.0, harmonics=8, starts=200, jobs=2, time_limit=5.0)
     assert "The time limit of 5 s cut" in found.status
     assert found.report.ok
 
 
+@pytest.mark.full
 def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
     """Workers do not run the caller's script again."""
     script = tmp_path / "script.py"

@@ -19,6 +19,7 @@ SWAYING = D3.with_friction(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("robot", "still", "message"),
     [

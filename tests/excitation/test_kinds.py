@@ -80,6 +80,7 @@ def test_limits_are_those_of_check_motion(kind: str) -> None:
     assert worst(np, [rows["singularity_margin"]])[0] <= 1  # in the working assembly
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [kind for kind in OTHER_PLATFORMS if kind != "planar"])
 def test_a_designed_motion_beats_waves(kind: str) -> None:
     """A few steps of the search, with ramps, within all limits; waves are sines of a person."""

@@ -38,6 +38,7 @@ def weighted_regressor(
     return (Y * ready.weights[:, None]).reshape(-1, Y.shape[2])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("correlation", [0.0, 0.004])
 def test_deviations_are_those_of_simulated_estimates(correlation: float) -> None:
     """400 weighted least-squares estimates with first-order noise at 500 Hz."""

@@ -43,6 +43,7 @@ def check_slopes(case: Problem, seed: int = 0) -> None:
         np.testing.assert_allclose(climbs, slopes, atol=1e-5 * np.abs(slopes).max())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("robot", [D3, ABB], ids=lambda robot: robot.name)
 def test_gradients(robot: Robot, criterion: str) -> None:

@@ -61,6 +61,7 @@ def test_a_worker_has_one_thread_and_keeps_memory() -> None:
     assert seen["OMP_NUM_THREADS"] == "1"
 
 
+@pytest.mark.full
 def test_where_no_child_is_allowed_the_search_runs_there() -> None:
     given: dict[str, Any] = {
         "periods": 1,
@@ -86,6 +87,7 @@ def test_late_tasks_are_skipped_unless_needed() -> None:
     assert found.iterations == 0
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not PROC.is_dir(), reason="the system shows no processes in /proc")
 def test_ctrl_c_ends_all_workers(tmp_path: Path) -> None:
     """As a terminal does it: to the script and to its workers at once."""

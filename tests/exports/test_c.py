@@ -65,6 +65,7 @@ def test_the_generated_functions_are_those_of_the_package() -> None:
         assert text in library_of(sources(name, "double")).read_text()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["plain", "full-4"])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -105,6 +106,7 @@ def test_the_readme_names_sign_offset_rate_and_size() -> None:
     assert "single precision" in files(ROBOTS["full-4"], Options(precision="float"))["README-c.md"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["full-3", "full-4"])
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_size_of_the_state_is_what_the_compiler_says(name: str, precision: str) -> None:

@@ -67,6 +67,7 @@ def assert_same(numbers: Any, flags: Any, python: Told) -> None:
     assert np.abs(age).max() < 0.5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("signal", ["none", "late", "early", "stray"])
 def test_a_machines_log_sample_by_sample(signal: str) -> None:
     case, holding = with_signal(machine_log(), signal), signal != "none"
@@ -95,6 +96,7 @@ def test_a_signal_that_comes_and_goes_is_taken_where_it_is() -> None:
     assert estimator.signal is not None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["rich-3", "full-4"])
 def test_other_robots_and_signs(name: str) -> None:
     python = lost_and_put(modelled(name), False)
@@ -102,6 +104,7 @@ def test_other_robots_and_signs(name: str) -> None:
     assert_same(*in_c(compiled(name), modelled(name)), python)
 
 
+@pytest.mark.full
 def test_single_precision_finds_the_same_picks() -> None:
     case = machine_log()
     python = lost_and_put(case, False)

@@ -27,6 +27,7 @@ def test_such_a_compiler_is_refused(compiler: str, flag: str) -> None:
         assert "compile this file without" in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("compiler", "name"), [("gcc", "plain"), ("clang", "full-4")])
 def test_even_where_it_is_not_refused_no_answer_is_nan(compiler: str, name: str) -> None:
     no_answer_is_nan(compiler, name, STATES)

@@ -58,6 +58,7 @@ def assert_same(found: Answer, python: Answer) -> None:
     np.testing.assert_allclose(found.numbers, python.numbers, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.full
 def test_a_log_with_a_push_a_pull_and_a_load_sample_by_sample() -> None:
     python = told_by_python()
     kinds, arms = python.flags[:, CONTACT], python.flags[:, ARM]
@@ -67,6 +68,7 @@ def test_a_log_with_a_push_a_pull_and_a_load_sample_by_sample() -> None:
     assert_same(in_c(compiled("touched"), touched()), python)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["rich-3", "rubbing-4"])
 def test_other_robots_and_signs(name: str) -> None:
     python = in_python(modelled(name))
@@ -74,6 +76,7 @@ def test_other_robots_and_signs(name: str) -> None:
     assert_same(in_c(compiled(name), modelled(name)), python)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("delay", [3.3e-3, -4.7e-3])
 def test_a_torque_that_is_logged_later_or_earlier(delay: float) -> None:
     case = delayed(touched(), delay)
@@ -81,6 +84,7 @@ def test_a_torque_that_is_logged_later_or_earlier(delay: float) -> None:
     assert_same(in_c(code, case), in_python(case))
 
 
+@pytest.mark.full
 def test_single_precision_tells_the_same() -> None:
     """Angles are rounded to 6e-8 rad, which the square of the rate amplifies: 0.02 N here."""
     python, found = told_by_python(), in_c(compiled("touched", "float"), touched())
@@ -89,6 +93,7 @@ def test_single_precision_tells_the_same() -> None:
     assert np.abs(found.numbers[ready, :3] - python.numbers[ready, :3]).max() < 0.2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("by", "precision"), [("gcc", "double"), ("gcc", "float"), ("clang", "double")]
 )
@@ -103,6 +108,7 @@ def test_the_self_test_of_other_robots(name: str) -> None:
     assert compiled(name).self_test()[0] == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("pattern", "number"),
     [(r"FORCE_GAIN = ([\d.]+)", 1.001), (r"FORCE_LIMIT = ([\d.]+)", 100.0)],
@@ -177,6 +183,7 @@ def test_a_state_without_init_is_told() -> None:
     assert flags.tolist() == [[6, 0, 0, 0]] * 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_readme_says_memory_and_what_the_test_does(precision: str) -> None:
     case = touched()

@@ -74,6 +74,7 @@ def assert_all_told(told: list[int]) -> None:
     assert told[6] == told[7] == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("compiler", "name", "precision"),
     [
@@ -88,6 +89,7 @@ def test_sanitizers_stay_silent(compiler: str, name: str, precision: str) -> Non
     assert_all_told(fuzz(compiler, name, precision, *flags))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["full-3", "rubbing-4"])
 def test_no_floating_point_exception_is_raised(name: str, precision: str) -> None:
@@ -95,6 +97,7 @@ def test_no_floating_point_exception_is_raised(name: str, precision: str) -> Non
     assert_all_told(fuzz("gcc", name, precision, "-O2", "-DTRAP"))
 
 
+@pytest.mark.full
 def test_clang_keeps_the_promise_with_the_flag_of_the_readme() -> None:
     strict = "-ffp-exception-behavior=maytrap"
     assert strict in (sources("rubbing-4", "double") / "README-c.md").read_text()
@@ -115,6 +118,7 @@ def test_a_trap_would_be_seen() -> None:
         run(["./trap"], folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "precision", "compiler", "level"),
     [

@@ -57,6 +57,7 @@ def assert_close(found: Any, expected: FloatArray, precision: str, factor: float
     np.testing.assert_allclose(found, expected, rtol=0, atol=factor * TOLERANCE[precision] * scale)
 
 
+@pytest.mark.full
 @cases
 def test_kinematics(name: str, precision: str, compiler: str) -> None:
     robot, state, code = ROBOTS[name], states(name), library(name, precision, compiler)
@@ -99,6 +100,7 @@ def test_torques(name: str, precision: str, compiler: str) -> None:
     assert_close(found, tau, precision)
 
 
+@pytest.mark.full
 @cases
 def test_terms_and_accelerations(name: str, precision: str, compiler: str) -> None:
     robot, state, code = ROBOTS[name], states(name), library(name, precision, compiler)
@@ -124,6 +126,7 @@ def test_terms_and_accelerations(name: str, precision: str, compiler: str) -> No
     assert_close(found, sign * qdd, precision)
 
 
+@pytest.mark.full
 def test_the_robots_own_payload_gives_the_robots_own_torque() -> None:
     robot, state = ROBOTS["full-4"], states("full-4")
     assert robot.payload.inertia_zz > 0

@@ -122,6 +122,7 @@ def assert_same(numbers: FloatArray, flags: Any, python: Answer, interval: float
     assert np.abs(numbers[:, 2]).max() < 0.6 + interval  # windows reach half a second back
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("holding", [False, True], ids=["alone", "gripper"])
 @pytest.mark.parametrize("rates", [0, 2], ids=["angles", "rates"])
 def test_an_industrial_log_sample_by_sample(rates: int, holding: bool) -> None:
@@ -138,6 +139,7 @@ def test_the_industrial_log_has_lost_grips() -> None:
     assert 3 in in_python(estimator, stream, 0).event
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rates", [0, 1, 2])
 @pytest.mark.parametrize(
     "name", ["bench-4", "full-3", "full-4", "rubbing-3", "rubbing-4", "rich-3", "rich-4"]
@@ -151,6 +153,7 @@ def test_other_robots_and_signs(name: str, rates: int) -> None:
     assert_same(numbers, flags, python, estimator.grid.interval)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rate", [250.0, 500.0, 2000 / 3, 1000.0, 4000.0])
 def test_other_rates(rate: float) -> None:
     stream, estimator = modelled("bench", rate), LeastSquaresEstimator(ROBOTS["bench"], rate=rate)

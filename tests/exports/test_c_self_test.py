@@ -35,6 +35,7 @@ def codes() -> dict[str, Points]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "precision"), [case[:2] for case in CASES])
 def test_it_passes(codes: dict[str, Points], kind: str, precision: str) -> None:
     failed, error = codes[kind].self_test()

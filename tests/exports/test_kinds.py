@@ -81,6 +81,7 @@ def assert_close(found: Any, expected: FloatArray, precision: str = "double") ->
     np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE[precision] * scale)
 
 
+@pytest.mark.full
 @cases
 def test_c_has_pythons_kinematics_and_dynamics(kind: str, precision: str, compiler: str) -> None:
     robot, state, code = robot_of(kind), states(kind), compiled(kind, precision, compiler)
@@ -142,6 +143,7 @@ def blocks(kind: str) -> dict[str, str]:
     return structured_text.files(robot, structured_text.Options(name="Own", rate=500.0))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_structured_text_has_pythons_kinematics_and_dynamics(kind: str) -> None:
     robot, state, texts = robot_of(kind).with_friction(passive=()), states(kind), blocks(kind)

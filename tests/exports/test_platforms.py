@@ -184,6 +184,7 @@ def in_letters(robot: Robot, prefix: str, values: FloatArray) -> dict[str, float
     return {f"{prefix}{name}": float(x) for name, x in zip(names, values, strict=True)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_structured_text_has_pythons_kinematics_and_dynamics(kind: str) -> None:
     robot, state = robot_of(kind), states(kind)

@@ -86,6 +86,7 @@ def test_every_variable_has_a_comment_with_its_unit(robot: Robot) -> None:
             assert re.search(r"\bin (m|rad|s|kg|N m)\b|-1 to 1|kg", cells[4]), line
 
 
+@pytest.mark.full
 def test_the_same_robot_gives_the_same_files(robot: Robot) -> None:
     assert files(robot) == files(robot)
     assert files(robot) != files(robot.with_rotor_inertia(0.123))
@@ -105,6 +106,7 @@ def plain_blocks(text: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.full
 def test_twincat_holds_the_same_text_under_stable_identifiers(robot: Robot) -> None:
     texts = files(robot, Options(name="Own"))
     seen = set()

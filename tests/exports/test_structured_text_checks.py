@@ -51,6 +51,7 @@ def run_of(text: str, *, single: bool = False) -> Instance:
     return block
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_passes(kind: str) -> None:
     """All blocks agree with Python, a point out of reach is refused; no name is a keyword."""

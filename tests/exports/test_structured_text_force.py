@@ -82,6 +82,7 @@ def test_a_log_with_a_push_a_pull_and_a_load_sample_by_sample() -> None:
     assert_same(run(touched(), observer_of(touched())), python)
 
 
+@pytest.mark.full
 def test_four_axes_and_other_signs() -> None:
     """600 samples: the filter's begin and a push."""
     case = part_of(modelled("full-4"), 600)
@@ -90,6 +91,7 @@ def test_four_axes_and_other_signs() -> None:
     assert_same(run(case, observer_of(case, strict=True)), python)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("delay", [3.3e-3, -4.7e-3])
 def test_a_torque_that_is_logged_later_or_earlier(delay: float) -> None:
     case = delayed(touched(), delay)

@@ -130,12 +130,14 @@ def test_a_payload_has_a_place_of_its_own() -> None:
     assert platform(**dict.fromkeys(load, 0.0) | {"PayloadX": 1e3}).Status == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("motor", [True, False])
 @pytest.mark.parametrize("dof", [3, 4])
 def test_torque_of_a_robot_with_ripple_and_drives_of_their_own_scale(dof: int, motor: bool) -> None:
     check_torques(rich_drives(own_robot(dof), motor=motor), 2.5, 0.0, count=100)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dof", [3, 4])
 @pytest.mark.parametrize(
     "friction",
@@ -166,6 +168,7 @@ def test_a_robot_at_rest_has_no_dry_friction() -> None:
     np.testing.assert_allclose(outputs(found, "Tau", 3), tau, rtol=0, atol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize("dof", [3, 4])
 def test_the_estimators_model_of_a_robot_with_all_terms(dof: int, rich: bool) -> None:
@@ -188,6 +191,7 @@ def test_the_estimators_model_of_a_robot_with_all_terms(dof: int, rich: bool) ->
 BAD = (math.nan, math.inf, -math.inf, 1e300, -1e7)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dof", [3, 4])
 @pytest.mark.parametrize(
     "name", ["InverseKinematics", "ForwardKinematics", "Feedforward", "FeedforwardJoints"]

@@ -62,6 +62,7 @@ def path(request: pytest.FixtureRequest) -> Path:
     return Path(robot, run, dd.identify(robot, run.recording, tied=False, terms="file"))
 
 
+@pytest.mark.full
 def test_parameters_are_within_their_deviation(path: Path) -> None:
     """The machine's own base parameters; 4.5 deviations of 16 parameters, or 1 % of the value."""
     fit, truth = path.fit, path.run.truth.robot
@@ -94,6 +95,7 @@ def test_the_fitted_robot_predicts_another_motion(path: Path) -> None:
         assert share < 0.004 if model is path.fit.robot else share > 0.004
 
 
+@pytest.mark.full
 def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     """A second run of the same machine, with the words of its units."""
     robot = path.robot
@@ -107,6 +109,7 @@ def test_validate_says_units_and_finds_nothing_wrong(path: Path) -> None:
     assert f" {unit}\n" in path.fit.text or f" {unit}," in path.fit.text
 
 
+@pytest.mark.full
 def test_the_exported_code_gives_the_torque_of_the_fit(path: Path) -> None:
     """Export C, compile, and ask for the torque of another motion."""
     robot = path.fit.robot
@@ -204,6 +207,7 @@ def test_lumped_models_of_papers_refuse_other_robots(kind: str, model: str) -> N
         inverse_dynamics(robot, waves(robot, 0.02), model)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["rails", "level", "inclined"])
 def test_excitation_keeps_the_limits(kind: str, tmp_path: pathlib.Path) -> None:
     """A short search within the robot's limits; a level rail's G is not designed for."""

@@ -47,6 +47,7 @@ def worn() -> Fleet:
     return fleet(ROBOT, logs(1.5))
 
 
+@pytest.mark.full
 def test_robots_that_are_alike_do_not_stand_out(alike: Fleet) -> None:
     assert alike.outliers == ()
     assert alike.status == "4 robots: none stands out."
@@ -55,6 +56,7 @@ def test_robots_that_are_alike_do_not_stand_out(alike: Fleet) -> None:
         assert item.between < 3 * item.std.max()
 
 
+@pytest.mark.full
 def test_the_worn_robot_stands_out_in_what_is_worn(worn: Fleet) -> None:
     first = worn.outliers[0]
     assert (first.member, first.parameter) == ("cell-3", "Fc2")
@@ -78,6 +80,7 @@ def test_the_common_fit_is_that_of_all_logs_together() -> None:
     )
 
 
+@pytest.mark.full
 def test_terms_of_one_robot_are_fitted_in_all() -> None:
     """An offset of one drive: the others get it too, about 0."""
     found = logs(1.0)
@@ -101,6 +104,7 @@ def test_terms_of_one_robot_are_fitted_in_all() -> None:
     assert all(item.std >= [fit.std[fit.names.index("Fc1")] for fit in result.members.values()])
 
 
+@pytest.mark.full
 def test_a_heavier_robot_is_no_forgotten_payload() -> None:
     found = logs(1.0)
     heavy = ROBOT.replace(platform=Platform(ROBOT.platform.mass + 0.8))

@@ -19,6 +19,7 @@ for samples in (2_400_000, 4_000_000):
 """
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_with_the_log() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False

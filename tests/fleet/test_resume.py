@@ -82,6 +82,7 @@ def kept(robot: dd.Robot, plant: Path, tmp_path_factory: pytest.TempPathFactory)
     return folder
 
 
+@pytest.mark.full
 def test_a_killed_run_goes_on(robot: dd.Robot, plant: Path, kept: Path, tmp_path: Path) -> None:
     """Killed in the middle of a log: the factor that is there is taken, and all bits are equal."""
     work = tmp_path / "work"
@@ -131,6 +132,7 @@ def test_a_damaged_work_folder(robot: dd.Robot, plant: Path, kept: Path, tmp_pat
     assert again.notes == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("kind", ["settings", "factors"])
 def test_a_work_folder_that_cannot_be_written_is_no_fault_of_a_log(
@@ -166,6 +168,7 @@ def test_another_program_robot_or_option_is_another_factor(
     assert len(list(tmp_path.glob("work/factors/*/*.npz"))) == count + 4
 
 
+@pytest.mark.full
 def test_a_dead_worker_costs_its_log(
     robot: dd.Robot, plant: Path, kept: Path, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def pushed(machine: Machine, force: tuple[float, float, float], at: int = 2000) 
     return rows
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("force", [(30.0, 0.0, 0.0), (0.0, -30.0, 0.0), (10.0, 10.0, 26.0)])
 def test_a_push_is_found_within_sixty_milliseconds(
     machine: Machine, fit: Fit, tare: Tare, force: tuple[float, float, float]

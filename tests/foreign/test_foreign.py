@@ -11,6 +11,7 @@ from tests.foreign import foreign_log
 pytest.importorskip("mujoco", reason="MuJoCo makes these logs")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(900, 906))
 def test_the_convention_of_a_foreign_log_is_found(seed: int, tmp_path: Path) -> None:
     case = judged(foreign_log(tmp_path, seed), True, seed)
@@ -18,6 +19,7 @@ def test_the_convention_of_a_foreign_log_is_found(seed: int, tmp_path: Path) -> 
     assert not case.wrong
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(900, 904))
 def test_a_right_log_raises_no_alarm(seed: int, tmp_path: Path) -> None:
     case = judged(foreign_log(tmp_path, seed, right=True), False, seed)

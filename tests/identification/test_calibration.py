@@ -34,6 +34,7 @@ def machine_and_fit(cause: str, seed: int, terms: str = "auto") -> tuple[Machine
     return machine, dd.identify(ROBOT, machine.record(motions=4, seconds=4.0), terms=terms)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", ["none", "offset", "friction"])
 def test_the_band_of_a_fit_with_terms_holds_held_out_torque(cause: str) -> None:
     machine, fit = machine_and_fit(cause, 1)

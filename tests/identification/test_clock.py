@@ -88,6 +88,7 @@ def test_temperature_is_the_clock_where_it_changes() -> None:
     assert Clock.over([hole]).span is None
 
 
+@pytest.mark.full
 @pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
 def test_oil_that_warms_and_cools_is_told_by_temperature() -> None:
     """Logs in an order in which time says nothing: warm, cold, warmer, colder, ..."""

@@ -152,6 +152,7 @@ def test_regularised_optimum(name: str, family: str, kind: str) -> None:
     assert found.certificate.holds(1e-7)  # the solver's tolerance is 1e-9 of the program's terms
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ROBOTS_3 + ROBOTS_4)
 @pytest.mark.parametrize("family", ["exact", "rigid"])
 @pytest.mark.parametrize("kind", ["euclidean", "entropic"])

@@ -78,6 +78,7 @@ def relative(left: FloatArray, of: FloatArray) -> float:
     return float(np.sqrt(np.mean(left**2) / np.mean(of**2)))
 
 
+@pytest.mark.full
 def test_the_bench_with_elastic_gears_is_named_exactly() -> None:
     assert set(choice().titles()) == {"stribeck", "load", "limbs", "ripple64", "elastic"}
 
@@ -135,6 +136,7 @@ def test_a_corrected_part_has_the_motion_of_the_arms() -> None:
     assert np.sqrt(np.mean((seen.state.q - arms)[inner] ** 2)) < 0.1 * wound
 
 
+@pytest.mark.full
 def test_rigid_gears_are_not_taken_for_elastic_ones() -> None:
     assert "elastic" not in choose(search(None)).titles()
 

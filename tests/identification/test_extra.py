@@ -93,6 +93,7 @@ def uneven(robot: Robot, part: Prepared) -> Prepared:
     return replace(part, grid=EvenGrid.of(part.t, 1 / part.rate))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("source", ["exact", "rigid"])
 @pytest.mark.parametrize("gridded", [False, True])
 @pytest.mark.parametrize("changes", [{}, {"keep": None}, {"corrected": delayed}])

@@ -39,6 +39,7 @@ def logged(name: str, noise: float) -> tuple[Robot, Shared]:
     return file, Shared(file, recording_of(machine, noise, seed=11))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "method", "options"), CASES)
 @pytest.mark.parametrize("noise", [0.5, 8.0])  # N m: a usual log and a very poor one
 def test_an_identified_robot_can_exist(

@@ -68,6 +68,7 @@ def noisy(truth: Robot) -> Recording:
     return recording_of(truth, noise=0.3, seed=4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"two-step", "gray-box"}))
 def test_every_method_fits_the_same_data(method: str, truth: Robot, noisy: Recording) -> None:
     options = {"iterations": 60, "particles": 60, "neighbours": 12} if method == "swarm" else {}
@@ -207,6 +208,7 @@ def test_a_fit_from_a_file_knows_its_file(truth: Robot, noisy: Recording, tmp_pa
         identify(truth, str(path), "base", validation=dd.read_recording(path, robot=truth))
 
 
+@pytest.mark.full
 def test_what_cannot_be_told_is_refused_or_held() -> None:
     robot = make("example-delta-4")
     rec = recording_of(robot, 0.05, 1, turn=False)

@@ -96,6 +96,7 @@ def test_equals_the_linear_program(seed: int, count: int, k: int, kind: str) -> 
         assert (found.x <= high).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bounded", [False, True])
 def test_long_data_equal_the_linear_program(bounded: bool, monkeypatch: Any) -> None:
     monkeypatch.setattr(module, "WHOLE", 500)  # the way of long data, on short ones

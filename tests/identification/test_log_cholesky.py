@@ -138,6 +138,7 @@ def _convex_total(given: Problem, bodies: Bodies, prior: FloatArray, strength: f
     return found.objective + found.regularisation
 
 
+@pytest.mark.full
 def test_100_random_starts_come_to_the_convex_optimum() -> None:
     """Same objective, same constraints: within 0.1 % on 95 of 100 starts, none ends at the cap."""
     given = problem("sipro-d3-1200", "exact", hull=False, states=100)

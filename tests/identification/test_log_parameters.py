@@ -166,6 +166,7 @@ def test_the_gray_box_refuses_columns_of_a_log(robot: Robot, log: Recording) -> 
         fitted(robot, log, "gray-box", model="gray-box")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", [*SQUARES, "l1"])
 def test_rows_that_are_left_out_are_never_seen(robot: Robot, clean: Recording, method: str) -> None:
     """Most rows are spoiled by kilonewtonmetres; those that are kept are not."""

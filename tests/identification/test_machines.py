@@ -28,6 +28,7 @@ def trials(cause: str) -> dict[str, Trial]:
     return {trial.way: trial for trial in found}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", CAUSES)
 def test_the_terms_of_a_machine_are_named_and_no_others(cause: str) -> None:
     found = trials(cause)["auto"]
@@ -61,6 +62,7 @@ def test_torque_of_unseen_motion_is_better_than_by_the_file(cause: str) -> None:
     assert auto.inside > 90  # percent of the rows, of a band for 95
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", ["delay", "kt", "elastic"])
 def test_a_term_that_is_kept_out_of_the_search_is_missed(cause: str) -> None:
     (found,) = measure(Asked(cause, SEED, strength=1.0, ways=("auto",), without=("cause",)))
@@ -70,6 +72,7 @@ def test_a_term_that_is_kept_out_of_the_search_is_missed(cause: str) -> None:
     assert np.mean(list(found.covered.values())) >= COVERED  # intervals are widened for it
 
 
+@pytest.mark.full
 def test_coloured_noise_is_no_missing_term() -> None:
     (found,) = measure(Asked("coloured", SEED, strength=1.0, ways=("auto",)))
     assert found.found == []

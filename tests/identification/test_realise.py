@@ -20,6 +20,7 @@ from deltadyn.robot.settings import Drives, Friction
 ROUNDING = 1e-12  # of the torque, as agreed; sums of some hundred products leave 1e-15
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ROBOTS_3 + ROBOTS_4)
 @pytest.mark.parametrize("family", ["exact", "rigid"])
 @pytest.mark.parametrize("tied", [True, False])

@@ -43,6 +43,7 @@ def saved(whole: Fit, tmp_path_factory: pytest.TempPathFactory) -> Information:
     return load_information(path)
 
 
+@pytest.mark.full
 def test_a_fit_from_its_own_information_is_the_same(whole: Fit, saved: Information) -> None:
     again = identify(ROBOT, saved)
     assert whole.terms is not None

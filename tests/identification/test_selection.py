@@ -73,6 +73,7 @@ def test_arms_that_differ_by_five_per_cent(experiment: Experiment) -> None:
     assert " % off the mean of the arms." in found.recommendation
 
 
+@pytest.mark.full
 def test_false_alarms_on_coloured_noise_are_as_many_as_promised(experiment: Experiment) -> None:
     from scipy.special import fdtrc
 

@@ -27,6 +27,7 @@ def log(robot: Robot) -> Recording:
     return own.replace(tau=own.tau + np.array([0.6, 0.0, 0.0]))
 
 
+@pytest.mark.full
 def test_methods_share_one_search(
     robot: Robot, log: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +60,7 @@ def test_methods_share_one_search(
         assert [source.sha256 for source in fit.data] == [source.sha256 for source in alone.data]
 
 
+@pytest.mark.full
 def test_other_options_are_made_ready_by_themselves(robot: Robot, log: Recording) -> None:
     both = Shared(robot, log)
     assert identify(robot, both, "base").terms is not None

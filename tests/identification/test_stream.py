@@ -117,6 +117,7 @@ def test_band_and_bandwidth_do_not_depend_on_the_chunks(robot: Robot, log: Recor
         assert_same(other.information("exact"), want)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("head", [1200, 10_000])
 def test_a_file_is_fitted_as_its_recording(

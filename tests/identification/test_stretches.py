@@ -34,6 +34,7 @@ def test_a_list_of_stretches_fits_like_one_recording(length: int) -> None:
     np.testing.assert_allclose(many.std, one.std, rtol=0.01)
 
 
+@pytest.mark.full
 def test_with_the_defaults() -> None:
     parts = stretches()
     one, many = (dd.identify(ROBOT, data, "base") for data in (concatenate(parts), parts))

@@ -167,6 +167,7 @@ def _fit(cause: str, seed: int, **options: Any) -> tuple[dd.identification.Fit, 
     return dd.identify(robot, machine.record(3, 4.0), **options), machine
 
 
+@pytest.mark.full
 @needs_gcc
 def test_a_fit_names_the_terms_of_a_machine(tmp_path: Path) -> None:
     fit, machine = _fit("load+offset", 2)
@@ -204,6 +205,7 @@ def test_waves_of_neighbouring_orders_are_one() -> None:
     assert abs(order - 28) <= width
 
 
+@pytest.mark.full
 @needs_gcc
 def test_every_axis_has_its_own_stribeck_velocity() -> None:
     fit, machine = _fit("friction", 6)
@@ -217,6 +219,7 @@ def test_every_axis_has_its_own_stribeck_velocity() -> None:
     assert "velocities" in fit.terms.text
 
 
+@pytest.mark.full
 @needs_gcc
 def test_file_keeps_to_the_robot_file_and_names_force() -> None:
     plain, _ = _fit("offset", 2, terms="file")

@@ -220,6 +220,7 @@ def test_a_missing_platform_makes_the_rotor_negative_and_is_said() -> None:
     assert "Held as given: platform.m." in result.status
 
 
+@pytest.mark.full
 def test_standard_deviations_tell_the_scatter() -> None:
     """Also in the second step, whose doubt is mostly that of the legs it holds."""
     robot = true_robot()

@@ -57,6 +57,7 @@ def test_experiment_equals_gather(experiment: Experiment) -> None:
     assert np.allclose(gram[0], gram[1], rtol=1e-9, atol=1e-9 * np.abs(gram[1]).max())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("band", [None, 20.0])
 def test_intervals_hold_the_truth(band: float | None, experiment: Experiment) -> None:
     par = parametrise(ROBOT)

@@ -121,6 +121,7 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
     return [array[:, :width] for array, width in zip(known, inputs, strict=True)]
 
 
+@pytest.mark.full
 @needs_kernels
 @pytest.mark.parametrize("name", KERNELS[:PLATFORMS])
 def test_floats_give_what_doubles_give(name: str, library: ctypes.CDLL) -> None:

@@ -129,6 +129,7 @@ def test_mesh_is_closed_and_points_outward(robot: Robot) -> None:
     assert found.volume > 0  # outward
 
 
+@pytest.mark.full
 @by_robot
 def test_volumes_agree(robot: Robot) -> None:
     found = workspace(robot)
@@ -141,6 +142,7 @@ def test_volumes_agree(robot: Robot) -> None:
     assert coarse.quadrature_volume == pytest.approx(found.quadrature_volume, rel=4e-3)
 
 
+@pytest.mark.full
 @by_robot
 def test_volume_against_monte_carlo(robot: Robot) -> None:
     found = workspace(robot)
@@ -210,6 +212,7 @@ def test_largest_cylinder_by_trying_all() -> None:
     assert cylinder.radius**2 * (cylinder.z_max - cylinder.z_min) == pytest.approx(best, rel=1e-14)
 
 
+@pytest.mark.full
 @by_robot
 def test_largest_cylinder_is_inside_and_a_larger_one_is_not(robot: Robot) -> None:
     cylinder = workspace(robot).largest_cylinder()

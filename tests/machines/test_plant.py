@@ -127,6 +127,7 @@ def _machine(cause: str, seed: int = 0, robot: str = THREE) -> Machine:
     return make_machine(dd.load_robot(robot), cause, seed=seed)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("robot", [THREE, FOUR])
 @pytest.mark.parametrize("cause", CAUSES)
 def test_each_cause_gives_a_finite_log_that_its_seed_repeats(robot: str, cause: str) -> None:
@@ -304,6 +305,7 @@ LEFT = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", LEFT)
 def test_a_usual_machine_leaves_a_usual_residual(cause: str) -> None:
     _, left = _base_fit(_machine(cause, 1))

@@ -58,6 +58,7 @@ def moves(robot: Robot) -> list[PlannedMotion]:
     ]
 
 
+@pytest.mark.full
 @every
 def test_generators_fit_every_kind_to_its_limits(kind: str) -> None:
     robot = make(kind)

@@ -50,6 +50,7 @@ def accelerations(m: Motion) -> FloatArray:
     return out
 
 
+@pytest.mark.full
 @every_robot
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_feasible_on_every_robot(scenario: str, robot_name: str) -> None:

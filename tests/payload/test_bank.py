@@ -143,6 +143,7 @@ def test_four_axes_and_one_load_throughout() -> None:
     assert not estimator.picks
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("every", [2, 4])
 def test_other_rates(every: int) -> None:
     def thinned(log: dd.Recording) -> dd.Recording:
@@ -177,6 +178,7 @@ def bench() -> Bench:
     return Bench(machine, fit, NoiseModel.of(fit.robot, empty), rng)
 
 
+@pytest.mark.full
 @needs_plant
 def test_a_delay_that_nobody_told_is_found_in_the_empty_run(bench: Bench) -> None:
     assert bench.noise.bank is not None

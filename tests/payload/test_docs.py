@@ -21,6 +21,7 @@ TEXT = (Path(__file__).resolve().parents[2] / "docs" / "payload.md").read_text("
 NUMBER = re.compile(r"-?\d+\.?\d*")
 
 
+@pytest.mark.full
 def test_code_runs_and_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return Case(robot, NoiseModel.of(robot, logs[0]), logs[1])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("estimator", ["bank", "least-squares"])
 @pytest.mark.parametrize("known", [True, False])
 def test_live_mass(case: Case, estimator: str, known: bool) -> None:

@@ -51,6 +51,7 @@ def test_a_stream_tells_what_a_log_tells(batches: list[Batch]) -> None:
     assert notices_of(updates) == []
 
 
+@pytest.mark.full
 def test_float32_and_json_tell_nearly_the_same(batches: list[Batch]) -> None:
     recording = case(6, rates=True).recording
     parts = list(batches_of(recording, 100))

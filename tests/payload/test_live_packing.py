@@ -155,6 +155,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.full
 @given(st.dictionaries(st.sampled_from(KEYS), JSON) | JSON)
 def test_random_json_never_crashes(value: object) -> None:
     sound_or_malformed(json.dumps(value))

@@ -92,6 +92,7 @@ def test_assumed_noise_is_relative_to_the_robot() -> None:
     assert "assumed: 2 % of the reference torque, 5 ms" in arm.summary
 
 
+@pytest.mark.full
 def test_a_known_payload_is_taken_out() -> None:
     empty = case(6, masses=(2.0, 2.0), seed=8, empty=True)
     plain = NoiseModel.of(D3, empty.recording)
@@ -105,6 +106,7 @@ def test_a_known_payload_is_taken_out() -> None:
         np.testing.assert_allclose(known.level, plain.level, rtol=0.02)  # filters' errors
 
 
+@pytest.mark.full
 def test_what_an_empty_robot_weighs_is_tared() -> None:
     """A model whose platform is 50 g too light shows them as a payload of an empty robot."""
     light = D3.replace(platform=Platform(D3.platform.mass - 0.05))

@@ -48,6 +48,7 @@ def trials(request: pytest.FixtureRequest) -> list[Trial]:
     return out
 
 
+@pytest.mark.full
 def test_least_squares_knows_the_mass_as_well_as_the_bound_allows(trials: list[Trial]) -> None:
     preset, _, told, seen, alarms = trials[1]
     assert alarms == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.dynamics.factory import MODELS, full_friction
@@ -112,6 +113,7 @@ def turned(robot: Robot, state: State, angle: float) -> State:
     return State.from_platform(robot, p, pd, pdd)
 
 
+@pytest.mark.full
 @given(robots(equal_limbs=True, friction=True), seeds)
 def test_a_third_of_a_turn_moves_each_torque_to_the_next_arm(robot: Robot, seed: int) -> None:
     robot = robot.with_friction(**_same_on_all_arms(robot))
@@ -216,6 +218,7 @@ def kinetic(robot: Robot, state: State, model: str) -> FloatArray:
     return T
 
 
+@pytest.mark.full
 @given(robots(friction=True), seeds)
 def test_power_of_the_drives_goes_into_energy_and_friction(robot: Robot, seed: int) -> None:
     """tau.qd - f.qd = dT/dt + dV/dt; a model that is not exact has g.qd for dV/dt."""
@@ -253,6 +256,7 @@ def test_mass_matrix_is_symmetric_and_positive_definite(robot: Robot, seed: int)
         assert np.linalg.eigvalsh(M).min() > 0, model
 
 
+@pytest.mark.full
 @given(robots(), seeds, between(0.1, 10.0))
 def test_torque_is_linear_in_the_payload(robot: Robot, seed: int, mass: float) -> None:
     offset, state = robot.payload.offset, states(robot, seed)
@@ -299,6 +303,7 @@ def scaled(robot: Robot, mass: float, length: float) -> Robot:
     )
 
 
+@pytest.mark.full
 @given(robots(), seeds, between(0.1, 10.0), between(0.5, 2.0), between(0.5, 2.0))
 def test_torque_scales_with_mass_length_and_time(
     robot: Robot, seed: int, mass: float, length: float, speed: float

@@ -34,6 +34,7 @@ def torque(t: FloatArray) -> FloatArray:
     )
 
 
+@pytest.mark.full
 @settings(max_examples=15)
 @given(st.floats(-0.02, 0.02))
 def test_a_known_delay_is_found_to_a_small_part_of_a_sample(delay: float) -> None:
@@ -43,6 +44,7 @@ def test_a_known_delay_is_found_to_a_small_part_of_a_sample(delay: float) -> Non
     assert found.explained == pytest.approx([1, 1, 1], abs=1e-9)
 
 
+@pytest.mark.full
 def test_deviations_are_honest_with_correlated_noise() -> None:
     """Noise of 5 ms correlation: the spread over trials is what the fit says, within a third."""
     rng = np.random.default_rng(0)

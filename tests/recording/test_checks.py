@@ -273,6 +273,7 @@ ALSO = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_a_fault_is_found_and_nothing_else(case: str) -> None:
     damage, kind, channel, text = CASES[case]
@@ -290,6 +291,7 @@ def test_every_kind_has_a_case() -> None:
     assert {kind for _, kind, _, _ in CASES.values()} | own_tests == set(KINDS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["example-delta-4", "nt-robot", "usach-delta"])
 @pytest.mark.parametrize(
     "case", ["degrees", "radians", "angle sign", "torque sign", "swapped torques", "clipped"]

@@ -108,6 +108,7 @@ def assert_found(found: Conventions, true: Convention) -> None:
 # Machines of another plant, each with something wrong, in random conventions.
 
 
+@pytest.mark.full
 @needs_plant
 @pytest.mark.parametrize("number", range(16))
 def test_a_random_convention_is_found(number: int) -> None:
@@ -140,6 +141,7 @@ def test_a_right_log_stands(cause: str) -> None:
     assert set(findings.kinds) <= {"homing"}  # 4 s may not tell it from a constant torque
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("preset", ["industrial", "lab"])
 @pytest.mark.parametrize("motion", ["y1", "y2", "y3"])
 @pytest.mark.parametrize("name", ["usach-delta", "abb-irb360-6-1600"])

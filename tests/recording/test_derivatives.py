@@ -217,6 +217,7 @@ def test_the_other_filters_are_exact_on_lines(method: str) -> None:
     assert np.abs(found.xdd).max() < 1e-3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 @given(st.floats(-3, 3), st.floats(-3, 3), st.integers(0, 99))
 def test_every_method_is_linear_at_a_given_bandwidth(
@@ -231,6 +232,7 @@ def test_every_method_is_linear_at_a_given_bandwidth(
         assert np.abs(a * one + b * two - both).max() < 1e-9 * size, name
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 @given(st.floats(-1e3, 1e3), st.floats(-10, 10))
 def test_every_method_forgets_the_origins_of_time_and_position(
@@ -280,6 +282,7 @@ def test_fast_recursions_hold_at_very_low_bandwidths() -> None:
         assert np.abs(found[2] / w**2 + truth)[inside].max() < 1e-5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["pick-and-place", "long rests", "Fourier", "Fourier, humming"])
 def test_the_smoother_meets_its_targets(name: str) -> None:
     """Ten times better than central differences, within 10 % of a filter tuned with the truth."""

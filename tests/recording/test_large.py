@@ -81,6 +81,7 @@ def expected_total() -> float:
     return float(tau.sum()) * (ROWS // BLOCK)
 
 
+@pytest.mark.full
 def test_chunks_need_memory_for_one_chunk(long_file: Path) -> None:
     result = measured(long_file, "chunks")
     assert result["rows"] == ROWS
@@ -90,6 +91,7 @@ def test_chunks_need_memory_for_one_chunk(long_file: Path) -> None:
     assert result["extra"] < 80
 
 
+@pytest.mark.full
 def test_reading_whole_needs_the_arrays_and_little_more(long_file: Path) -> None:
     result = measured(long_file, "whole")
     assert result["rows"] == ROWS

@@ -27,6 +27,7 @@ def motion(t: FloatArray, period: float, weak: float = 0.3) -> FloatArray:
     return np.stack([np.sin(angle + p) @ size for p in phase], axis=1)
 
 
+@pytest.mark.full
 @settings(max_examples=20)
 @given(st.floats(0.21, 1.9), st.floats(0.05, 1.0))
 def test_the_period_is_found_to_a_small_part_of_a_sample(period: float, weak: float) -> None:

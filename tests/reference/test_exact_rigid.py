@@ -119,6 +119,7 @@ def worst(ours: Array, reference: Array) -> float:
     return float(np.max(np.abs(ours - reference) / scale))
 
 
+@pytest.mark.full
 def test_torque_under_an_external_force(cases: list[Case]) -> None:
     for case in cases:
         for model in case.kind.models:
@@ -147,6 +148,7 @@ def test_regressor_times_parameters_is_the_torque_of_the_engine(cases: list[Case
             assert worst(reg.Y @ reg.parameters, tau) < AGREEMENT, model
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("engine", MAKERS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_forward_dynamics_under_an_external_force(kind: Kind, engine: str) -> None:

@@ -26,6 +26,7 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(report, [str(item) for item in arguments])
 
 
+@pytest.mark.full
 def test_a_report_is_written_and_its_verdict_printed(folder: Path) -> None:
     out = folder / "out" / "mine.html"
     found = call(
@@ -57,6 +58,7 @@ def test_without_held_out_data_it_says_that_it_cannot_tell(folder: Path) -> None
     assert (folder / "plain.json").is_file()
 
 
+@pytest.mark.full
 def test_a_model_that_fails_on_other_data_ends_with_status_1(folder: Path) -> None:
     wrong = log(2).replace(tau=0.4 * log(2).tau)  # another gear
     write_recording(wrong, folder / "wrong.csv")
@@ -67,6 +69,7 @@ def test_a_model_that_fails_on_other_data_ends_with_status_1(folder: Path) -> No
     assert (folder / "wrong.html").is_file()
 
 
+@pytest.mark.full
 def test_fits_are_compared(folder: Path, tmp_path: Path) -> None:
     for name in ("may", "june"):
         whole_study().fit.save(tmp_path / name)

@@ -29,6 +29,7 @@ def shifted(name: str, deviations: float) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.full
 def test_only_what_leaves_the_interval_of_the_difference_has_changed() -> None:
     # the deviation of a difference is 1.414 times that of one: the border is 1.96 * 1.414 = 2.77
     found = compare_fits({"may": record(), "june": shifted("A", 2.7), "july": shifted("A", 2.9)})
@@ -44,6 +45,7 @@ def test_only_what_leaves_the_interval_of_the_difference_has_changed() -> None:
     assert [row["beyond"] for row in found.as_dict()["changes"]].count(True) == 1
 
 
+@pytest.mark.full
 def test_files_of_fits_and_reports_are_read(tmp_path: Path) -> None:
     done = whole_study()
     other = dd.identify(robot(), log(2), "base", unidentifiable="hold")

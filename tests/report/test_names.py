@@ -91,6 +91,7 @@ def made(kind: str, folder: Path) -> Any:
     return every[kind]()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", sorted(set(PAGES) - OWN_WORDS - ELSEWHERE))
 def test_names_are_text_on_every_page(kind: str, tmp_path: Path) -> None:
     text = write_page(kind, made(kind, tmp_path), tmp_path / "page.html").read_text("utf-8")

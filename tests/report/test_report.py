@@ -246,6 +246,7 @@ def test_without_held_out_data_the_verdict_cannot_tell(tmp_path: Path) -> None:
     assert record["evidence"]["left"] is None
 
 
+@pytest.mark.full
 def test_a_four_axis_report(tmp_path: Path) -> None:
     done = four_study()
     page = Page(write_report(done, tmp_path / "four.html").read_text("utf-8"))

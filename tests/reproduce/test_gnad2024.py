@@ -61,6 +61,7 @@ def rows_of(result: Reproduction, start: str) -> dict[Any, tuple[Any, ...]]:
     return {row[0]: row for row in table.rows}
 
 
+@pytest.mark.full
 def test_surrogate_comes_back_from_every_regularisation(result: Reproduction) -> None:
     rows = rows_of(result, "Surrogate: the largest errors")
     assert rows.pop("paper, both regularisations: below")[1:7] == ACCURACY

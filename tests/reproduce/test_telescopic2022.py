@@ -86,6 +86,7 @@ def test_phi_jumps_on_the_axis_and_only_there() -> None:
     assert np.abs(shown.found.projected_determinant).min() > 0.5
 
 
+@pytest.mark.full
 def test_the_gate_is_that_of_figure_7(gate: Simulated, reproduced: Reproduction) -> None:
     table = next(item for item in reproduced.tables if item.title.startswith("Figure 7"))
     rows = {row[0]: np.array(row[1:], dtype=float) for row in table.rows}

@@ -103,6 +103,7 @@ def assert_same(compiled: Run, plain: Run) -> None:
     assert np.abs(ours - theirs).max() <= SAME * np.abs(theirs).max()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_presets(robot: Robot, preset: str) -> None:
     motion = strokes(robot, 0.4)[0]

@@ -92,6 +92,7 @@ def loaded_error(run: Run) -> FloatArray:
     return np.array([np.sqrt(np.mean(p.rms**2)) for p in pick_errors(run) if p.mass > 0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("preset", "share"), [("ideal", 0.4), ("industrial", 0.75)])
 def test_unknown_picks_are_followed_better(preset: str, share: float) -> None:
     """With the estimator the error falls on every pick, and overall by more.
@@ -298,6 +299,7 @@ def empty_error(run: Run) -> FloatArray:
     return np.array([np.sqrt(np.mean(p.rms**2)) for p in pick_errors(run) if p.mass == 0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("preset", ["lab", "industrial"])
 def test_the_way_back_is_not_worse(preset: str) -> None:
     """Without a signal no worse than without a payload; with the gripper's better out, too."""

@@ -43,6 +43,7 @@ def machine(dof: int, *, motor: bool = True) -> Robot:
     return rich_drives(robot.with_rotor_inertia(0.05), motor=motor)
 
 
+@pytest.mark.full
 @each_dof
 @pytest.mark.parametrize("preset", ["ideal", "industrial"])
 def test_the_compiled_plant_is_the_one_in_python(dof: int, preset: str) -> None:
@@ -136,6 +137,7 @@ def swung(run: Run) -> State:
     return State.from_joints(truth.robot, truth.q, truth.qd, truth.qdd)
 
 
+@pytest.mark.full
 @each_dof
 @pytest.mark.parametrize("law", [PDGravity, ComputedTorque, AugmentedPD])
 def test_laws_at_the_measured_state_speak_the_drives_scale(dof: int, law: Any) -> None:

@@ -54,6 +54,7 @@ def swinging(robot: Robot, controller: Any, **settings: Any) -> float:
     return float(np.sqrt(np.mean(rates.var(axis=0))))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sorted(robot_names()))
 @pytest.mark.parametrize("known", [False, True])
 def test_default_gains_are_calm_at_any_rate(name: str, known: bool) -> None:

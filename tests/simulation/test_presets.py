@@ -74,6 +74,7 @@ def test_friction_of_the_industrial_preset_is_that_of_real_robots() -> None:
     assert all(3.0 < value < 6.4 for value in friction.coulomb)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", dd.robot_names())
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_every_catalogue_robot(name: str, preset: str) -> None:

@@ -50,6 +50,7 @@ def states(robot: Robot, count: int, seed: int = 0) -> tuple[FloatArray, FloatAr
     return q, rng.standard_normal((count, robot.dof))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dof", [3, 4])
 def test_against_an_integrator_of_high_order(path: str, dof: int) -> None:
     """A torque that grows, so that the ramp counts too; tolerance: Runge-Kutta's own error."""

@@ -18,6 +18,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
+@pytest.mark.full
 def test_sizing_prints_the_table_and_the_cycles(tmp_path: Path) -> None:
     page = tmp_path / "sizing.html"
     done = run(

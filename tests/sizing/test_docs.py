@@ -23,6 +23,7 @@ def words_and_numbers(text: str) -> tuple[list[str], list[float]]:
     return NUMBER.sub("#", text).split(), [float(number) for number in NUMBER.findall(text)]
 
 
+@pytest.mark.full
 def test_code_runs_and_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

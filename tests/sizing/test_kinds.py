@@ -162,6 +162,7 @@ def test_friction_of_passive_joints(kind: str) -> None:
     np.testing.assert_allclose(pushed, expected, atol=1e-9 * np.abs(drives).max())
 
 
+@pytest.mark.full
 @every
 def test_the_fastest_pace_is_faster(kind: str) -> None:
     robot = make(kind)

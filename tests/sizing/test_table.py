@@ -83,6 +83,7 @@ def test_words_numbers_and_page(tmp_path: Path) -> None:
         assert words in page
 
 
+@pytest.mark.full
 def test_cycles_per_minute_with_and_without_payload() -> None:
     rates = cycle_rates(THREE)
     assert [row.payload for row in rates.rows] == [0.0, 4.0]

@@ -30,6 +30,7 @@ def test_a_turn_of_psi_alone_has_the_parabola_of_least_heat() -> None:
     assert np.abs(speed - 4 * u * (1 - u)).max() < 1e-3  # the same intervals
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("robot", "payload"), [(THREE, 4.0), (RUBBING, 2.0)])
 def test_all_limits_are_kept_and_the_heat_is_used(robot: dd.Robot, payload: float) -> None:
     loaded = robot.with_payload(payload)
@@ -51,6 +52,7 @@ def test_all_limits_are_kept_and_the_heat_is_used(robot: dd.Robot, payload: floa
     assert use > 1.3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("profile", ["quintic", "trapezoid", "s-curve", "modified-sine"])
 def test_no_profile_is_faster(profile: str) -> None:
     robot = with_limits(THREE.with_payload(4.0), torque_rms=30.0)
@@ -61,6 +63,7 @@ def test_no_profile_is_faster(profile: str) -> None:
     assert fastest(robot, even).duration < even.duration
 
 
+@pytest.mark.full
 def test_holds_cool_the_drives() -> None:
     robot = with_limits(THREE.with_payload(4.0), torque_rms=30.0)
     ends = [-0.2, 0.05, -0.87], [0.18, -0.08, -0.86]

@@ -95,6 +95,7 @@ def test_channels_of_the_force(track: Track, log: ForceLog) -> None:
     assert None in figure["data"][1]["y"]  # a hole where there is no contact
 
 
+@pytest.mark.full
 def test_a_session_finds_the_force_by_an_empty_run(tmp_path: Path) -> None:
     session = Session(DELTA)
     session.upload_log(Upload("log.csv", touched_bytes(3.0, 6)))

@@ -21,6 +21,7 @@ def session() -> Session:
     return Session(dd.load_robot(ROBOT), max_upload=5)
 
 
+@pytest.mark.full
 def test_a_session_comes_back(session: Session, tmp_path: Path) -> None:
     session.edit({"payload": 0.5})
     session.upload_log(Upload("my log.csv", foreign_bytes()), payload=0.25)

@@ -118,6 +118,7 @@ def test_findings_become_rows() -> None:
     assert any(row[0] == "error" and row[1].startswith("not finite") for row in rows)
 
 
+@pytest.mark.full
 def test_identify_judge_and_take_away(session: Session) -> None:
     log = session.upload_log(Upload("log.csv", log_bytes(1)))
     apart = session.upload_log(Upload("other.csv", log_bytes(2)), held_out=True)

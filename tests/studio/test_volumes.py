@@ -41,6 +41,7 @@ def test_bands_make_up_the_whole_surface() -> None:
 IN_SPACE = [name for name in dd.robot_names() if not dd.load_robot(name).planar]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", IN_SPACE)
 def test_the_wall_is_where_the_workspace_ends(name: str) -> None:
     robot = dd.load_robot(name)

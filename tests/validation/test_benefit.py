@@ -64,6 +64,7 @@ def simulated(controller: Controller, **settings: Any) -> FloatArray:
     return at_motors(simulate(ROBOT, move(), controller, seed=3, **settings))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("preset", ["lab", "industrial"])
 def test_a_fit_is_worth_what_was_predicted(preset: str) -> None:
     fit = fit_of(preset)

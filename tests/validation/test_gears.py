@@ -64,6 +64,7 @@ def test_rigid_gears_change_nothing() -> None:
     assert behind_gears(robot, part) is part
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_left_is_the_noise(loss: str) -> None:
     """With rigid gears the residual is five times as large, and they are named."""
@@ -120,6 +121,7 @@ def unseen() -> dd.Recording:
     return dd.simulate(robot, dd.motion.y1(robot), preset="industrial", seed=77).recording
 
 
+@pytest.mark.full
 def test_a_fit_along_a_log() -> None:
     """Gears that wind up are in the torque of a recording, and not in that of a state."""
     assert fit().robot.drives.stiffness is not None

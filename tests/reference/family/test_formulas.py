@@ -54,6 +54,7 @@ def worst(ours: Array, reference: Array) -> float:
     return float(np.max(np.abs(ours - reference) / scale))
 
 
+@pytest.mark.full
 def test_inverse_kinematics_and_rates(model: Model, reference: States) -> None:
     turns = np.round((model.q - reference.q) / (2 * np.pi))  # an angle is found within one turn
     assert np.max(np.abs(model.q - reference.q - 2 * np.pi * turns)) < 1e-13
@@ -195,6 +196,7 @@ CHANGES = [(kind, change) for kind in KINDS for change in (_limb, _strut, _paylo
 CHANGES += [(kind, _transmission) for kind in KINDS if kind.startswith("par4")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "change"), CHANGES)
 def test_regressor_is_the_difference_of_torques(
     kind: str, change: Callable[[Member], Member]
