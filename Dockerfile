@@ -18,6 +18,7 @@ RUN set -- /wheels/deltadyn-*.whl \
 RUN useradd --uid 1000 --create-home robot
 USER 1000
 WORKDIR /home/robot
+# For the studio: --publish 127.0.0.1:8080:8080 with `studio --host 0.0.0.0 --no-browser`
 EXPOSE 8080
 ENTRYPOINT ["deltadyn"]
 CMD ["demo", "--out", "demo"]

@@ -2,6 +2,7 @@
 
 Run: OMP_NUM_THREADS=1 python -m benchmarks.payload [--cycles N] [--empty N] [--preset P] [--json]
      OMP_NUM_THREADS=1 python -m benchmarks.payload --machines none,load,all --seeds 0-3
+     OMP_NUM_THREADS=1 python -m benchmarks.payload --signal --machines none,load,all --seeds 0-3
 
 The time is that of `PayloadEstimator.update` from Python for angles and torque alone, with rates,
 in the momentum form and on the 4-DOF robot, beside the arrays of the package for one sample (torque
@@ -12,6 +13,8 @@ With `--cycles` the robot is identified on an excitation, its noise taken from a
 picks at 60 to 120 a minute with 0.1 to 4 kg are judged against the Cramér-Rao bound of the bench's
 residual. `--empty` counts the false events of so many empty cycles, simulated in full. With
 `--machines` both estimators weigh on machines of an independent plant, see payload_machines.py.
+`--signal` gives either of them a gripper's signal that is early, late, missing, stuck or noisy, see
+payload_signal.py.
 """
 
 from __future__ import annotations
@@ -21,12 +24,13 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import deltadyn as dd
-from benchmarks import payload_machines
+from benchmarks import payload_machines, payload_signal
 from benchmarks.machine import best, machine_name
 from benchmarks.machines.__main__ import seeds_of
 from deltadyn.arrays import FloatArray
@@ -386,9 +390,15 @@ def main() -> None:
     parser.add_argument("--machines", metavar="CAUSES", help="such as none,load,all; no bench then")
     parser.add_argument("--seeds", default="0", help="of the machines, such as 0-3")
     parser.add_argument("--moves", default="0.25,0.35,0.6", help="s of a way on the machines")
-    parser.add_argument("--robot", default="sipro-d3-1200", help="of the machines")
+    parser.add_argument("--robot", default="sipro-d3-1200", help="of the machines, or several")
+    parser.add_argument("--signal", action="store_true", help="the gripper's signal, early to late")
+    parser.add_argument("--masses", default="0.1-4", help="kg, of the loads with --signal")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, with --signal")
     arguments = parser.parse_args()
     print(f"machine: {machine_name()}")
+    if arguments.signal:
+        _write(arguments.json, {"machine": machine_name(), "rows": _signal_rows(arguments)})
+        return
     if arguments.machines:
         found = payload_machines.main(
             arguments.machines.split(","),
@@ -413,6 +423,26 @@ def main() -> None:
             arguments.preset, arguments.cycles, arguments.empty, arguments.estimator
         )
     _write(arguments.json, result)
+
+
+def _signal_rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Machines of the plant where some are named, else the virtual bench."""
+    seeds, robots = seeds_of(arguments.seeds), arguments.robot.split(",")
+    low, high = (float(x) for x in arguments.masses.split("-"))
+    picks = arguments.cycles or payload_machines.PICKS
+    cases: list[Any] = [
+        partial(payload_signal.plant_rows, robot, cause, seed, float(move), picks, (low, high))
+        for robot in robots
+        for cause in filter(None, (arguments.machines or "").split(","))
+        for move in arguments.moves.split(",")
+        for seed in seeds
+    ]
+    cases = cases or [
+        partial(payload_signal.bench_rows, robot, arguments.preset, seed, picks)
+        for robot in robots
+        for seed in seeds
+    ]
+    return payload_signal.main(cases, arguments.jobs)
 
 
 def _write(path: str | None, result: dict[str, Any]) -> None:

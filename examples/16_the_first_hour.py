@@ -19,7 +19,7 @@ import numpy as np
 
 import deltadyn as dd
 from deltadyn.motion import FourierSeries, fourier_motion
-from deltadyn.payload import find_picks
+from deltadyn.payload import NoiseModel, find_picks
 from deltadyn.payload.bench import pick_plan
 from deltadyn.recording.signal import read_switch
 from deltadyn.robot import Arm, Platform
@@ -147,11 +147,13 @@ for name, model in (("file", robot), ("fit", fit.robot)):
     print(f"error of the {name}:", np.round(dd.validate(model, unseen).rms, 2), "N m RMS")
 
 # %%
-# Weigh picks, with the signal of the gripper, which is a column of the log; then export.
+# Weigh picks, with the first log as the empty run and the signal of the gripper, which is a column
+# of the log; then export.
 
+empty = NoiseModel.of(fit, dd.read_recording(log, robot, **options))
 carried = dd.read_recording(picks, robot, **options)
 held = read_switch(picks, "Greifer.Zu", carried, None)
-weighed = find_picks(fit, carried, holding=held.tolist())
+weighed = find_picks(fit, carried, noise=empty, holding=held.tolist())
 print(weighed.table)
 print("true:", ", ".join(f"{cycle.mass:.3f}" for cycle in plan.cycles), "kg")
 exported = dd.export(fit.robot, "c", folder / "c")

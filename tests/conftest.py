@@ -30,7 +30,9 @@ os.environ.setdefault(
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--full` runs what `make test-all` adds."""
     parser.addoption(
-        "--full", action="store_true", help="run all tests: `make test-all` (see tests/selection.py)"
+        "--full",
+        action="store_true",
+        help="run all tests: `make test-all` (see tests/selection.py)",
     )
 
 

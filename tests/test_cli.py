@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import deltadyn as dd
 from deltadyn.cli import main
+from deltadyn.errors import DeltadynError, RecordingFileError
 
 
 def run(*arguments: str) -> Result:
@@ -150,3 +153,74 @@ def test_simulate_of_an_unknown_preset_names_the_presets() -> None:
     result = run("simulate", "example-delta", "--preset", "factory")
     assert result.exit_code == 2
     assert "'industrial'" in result.output
+
+
+# Memory.
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RecordingFileError.of_file("log.mat", "cannot be read", "a log"),
+    ],
+    ids=["python", "system", "wrapped"],
+)
+def test_memory_that_is_used_up_is_status_3_and_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, as_json: bool
+) -> None:
+    """Not 1, which is an answer; wherever the memory ended."""
+
+    def fail(*_: object, **__: object) -> None:
+        if isinstance(error, DeltadynError):
+            raise error from MemoryError()
+        raise error
+
+    monkeypatch.setattr("deltadyn.commands.export.robot_of", fail)
+    result = run("export", "example-delta", "c", *(["--json"] if as_json else []))
+    assert result.exit_code == 3
+    assert "the memory is used up" in result.output
+    if as_json:
+        assert json.loads(result.output)["error"]["kind"] == "MemoryError"
+
+
+def test_numpy_and_a_worker_that_was_ended_are_told_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    def worker(*_: object) -> None:
+        raise TerminatedWorkerError("A worker process was unexpectedly terminated")
+
+    for fail in (lambda *_: np.empty(2**46), worker):
+        monkeypatch.setattr("deltadyn.commands.export.robot_of", fail)
+        result = run("export", "example-delta", "c")
+        assert (result.exit_code, result.exception.__class__) == (3, SystemExit)
+        assert result.output.startswith("deltadyn: the memory is used up: ")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of memory are POSIX")
+def test_a_command_within_a_limit_of_memory(tmp_path: Path) -> None:
+    """A log that is larger than what the system gives."""
+    rows = "\n".join(f"{k * 0.001:.3f},0.1,0.2,0.3,1,2,3" for k in range(400_000))
+    (tmp_path / "log.csv").write_text(f"t,q1,q2,q3,tau1,tau2,tau3\n{rows}\n")
+    script = (
+        "import resource, sys\n"
+        "import deltadyn.cli, deltadyn.recording, deltadyn.inspection\n"
+        "with open('/proc/self/statm') as file: used = int(file.read().split()[0])\n"
+        "most = used * resource.getpagesize() + 20_000_000\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+        "deltadyn.cli.main(['check', 'example-delta', 'log.csv'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("deltadyn: the memory is used up")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_names_every_exit_status() -> None:
+    words = " ".join(run("--help").output.split())
+    for text in ("0 done", "1 the answer", "2 the call", "3 the memory", "130 stopped"):
+        assert text in words

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from tests.identification.motions import swing
+from tests.studio.cases import simulated
 
 import deltadyn as dd
 from deltadyn.cli import main
@@ -486,3 +487,57 @@ def test_a_log_with_a_turned_torque_is_refused(tmp_path: Path) -> None:
         assert "hint: --no-check takes the log as it is" in result.stderr
     taken = run("validate", "example-delta", str(tmp_path / "turned.csv"), "--no-check")
     assert taken.exit_code == 0, taken.output
+
+
+def test_a_log_with_holes_is_mended_by_options(tmp_path: Path, monkeypatch: Any) -> None:
+    """The message that refuses the log names them; they are recorded and repeated."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deltadyn.toml").write_text('[project]\nrobot = "example-delta"\n')
+    log = simulated(1)
+    tau = log.tau.copy()
+    tau[500:503, 1] = np.nan
+    tau[900:960, 0] = np.nan
+    log.replace(tau=tau).save("log.csv")
+    call = ["validate", "example-delta", "log.csv", "--no-check"]
+    refused = CliRunner().invoke(main, call)
+    assert refused.exit_code == 2
+    assert "--repair nan fills holes" in refused.stderr
+    assert "--from, --to or --exclude" in refused.stderr
+    checked = CliRunner().invoke(main, ["check", "example-delta", "log.csv"])
+    assert "--repair nan" in checked.output
+    assert "repair(kinds" not in checked.output
+    mended = [*call, "--repair", "nan", "--exclude", "0.9:0.96", "--to", "2.5", "--json"]
+    found = CliRunner().invoke(main, mended)
+    assert found.exit_code == 0, found.output
+    record = json.loads(found.stdout)
+    (data,) = record["data"]
+    assert data["samples"] == 2440
+    assert [text.split(":")[0] for text in data["edits"][:2]] == ["kept", "left out"]
+    assert "interpolated at 3 samples" in data["edits"][2]
+    again = CliRunner().invoke(main, ["repeat", "validate", "--json"])
+    assert json.loads(again.stdout)["metrics"] == record["metrics"]
+    for wrong in (["--exclude", "5"], ["--from", "nan"], ["--repair", "jump"]):
+        told = CliRunner().invoke(main, [*call, *wrong])
+        assert told.exit_code == 2
+        assert isinstance(told.exception, SystemExit), told.exception
+
+
+def test_clocks_that_differ_are_named_with_their_option(tmp_path: Path) -> None:
+    nptdms = pytest.importorskip("nptdms")
+    log, path = simulated(1, 1.0), tmp_path / "log.tdms"
+    channels = []
+    for name, values, late in (("q{}_rad", log.q, 0.0), ("tau{}_Nm", log.tau, 0.0004)):
+        wave = {"wf_increment": 1e-3, "wf_start_offset": late}
+        for axis in range(3):
+            data = np.ascontiguousarray(values[:, axis])
+            title = name.format(axis + 1)
+            channels.append(nptdms.ChannelObject("log", title, data, properties=wave))
+    with nptdms.TdmsWriter(path) as writer:
+        writer.write_segment(channels)
+    call = ["validate", "example-delta", str(path), "--no-check"]
+    refused = CliRunner().invoke(main, call)
+    assert refused.exit_code == 2, refused.output
+    assert "has channels on different clocks" in refused.stderr
+    assert "or --interpolate" in refused.stderr
+    found = CliRunner().invoke(main, [*call, "--interpolate"])
+    assert found.exit_code == 0, found.output

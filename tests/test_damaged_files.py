@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
+from click.testing import CliRunner
 
 import deltadyn as dd
-from deltadyn.commands.project import read_project
+from deltadyn.cli import main
+from deltadyn.commands.project import defaults, read_project
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError
 from deltadyn.recording.column_maps import read_column_map
 from deltadyn.recording.columns import Column
 from deltadyn.recording.read import read_recording
-from deltadyn.recording.readers.bounded import BoundedPath
+from deltadyn.recording.readers.bounded import (
+    BoundedPath,
+    refuse_many_values,
+    unpacking_at_most,
+)
 from deltadyn.report import compare_fits
+from deltadyn.studio.project import open_project, save_project
+from deltadyn.studio.session import Session, Upload, UploadError, log_upload
 
 TOML = b"""\
 [project]
@@ -217,3 +226,160 @@ def test_a_file_of_one_line_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("1.234," * 500_000)
     with pytest.raises(RecordingFileError, match=r"has \d+ columns; .* at most 4096"):
         read_recording(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-320, 1e-160, 1e-10, 1e7, 1e300])
+def test_times_of_no_clock_are_refused(tmp_path: Path, step: float) -> None:
+    head = "t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm"
+    rows = [f"{k * step!r},{0.1 + k / 1000},0.2,0.3,1,2,3" for k in range(40)]
+    (tmp_path / "log.csv").write_text("\n".join([head, *rows]))
+    with pytest.raises(DeltadynError, match=r"sample time .*allowed: a median step of 1e-09 to"):
+        read_recording(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("separator", 3),
+        ("topic", [1]),
+        ("sample_time", "nan"),
+        ("sample_time", float("nan")),
+        ("sample_time", [1.0]),
+        ("interpolate", "yes"),
+        ("columns", "a\0b"),
+    ],
+)
+def test_reading_options_of_another_kind_are_refused(
+    tmp_path: Path, option: str, value: object
+) -> None:
+    (tmp_path / "log.csv").write_text("q1_rad,q2_rad,q3_rad\n0.1,0.2,0.3\n")
+    with pytest.raises(DeltadynError, match=option.replace("columns", "column map")):
+        read_recording(tmp_path / "log.csv", **{option: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[identify]\nseed = [1, 2]",
+        "[identify]\nhold = 3",
+        "[identify]\nmethod = {a = 1}",
+        "[identify]\nseed = 1.5",
+        '[identify]\nout = "a\\u0000"',
+        "[calibrate]\ntool-mm = 3",
+        "[calibrate]\nplate-mm = [[1]]",
+        "[reading]\nsample_time = 2020-01-01",
+    ],
+)
+def test_project_defaults_of_another_kind_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deltadyn.toml").write_text(text + "\n")
+    command = "calibrate" if "calibrate" in text else "identify"
+    found = CliRunner().invoke(main, [command, "example-delta", "log.csv"])
+    assert found.exit_code == 2
+    assert isinstance(found.exception, SystemExit), found.exception
+    assert "deltadyn.toml" in found.stderr or "Invalid value" in found.stderr
+
+
+def test_a_default_of_a_list_may_be_one_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deltadyn.toml").write_text('[identify]\nvalidate = "held-out.csv"\n')
+    assert defaults(main)["identify"]["held_out"] == ["held-out.csv"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"pose": None}, "pose is None; allowed: a list of numbers"),
+        ({"pose": [1.0]}, "pose is .*; allowed: 3 numbers"),
+        ({"pose": [0.0, "a", 0.0]}, "pose"),
+        ({"motion": 3}, "motion is 3; allowed: the name of a motion"),
+        ({"motion": "x" * 99_999}, "motion"),
+        ({"payload": [1]}, "payload"),
+        ({"reading": {"sample_time": "x"}}, "reading"),
+        ({"log": "log.csv"}, "log is 'log.csv'; allowed: a table with file and name"),
+        ({"log": {"file": "recordings/a\0", "name": "a"}}, "recording"),
+        ({"log": {"file": "../../etc/passwd", "name": "a"}}, "a file in recordings/"),
+        ({"held-out": {"file": "recordings/log.csv"}}, "held-out"),
+        ({"version": {}}, "version"),
+    ],
+)
+def test_studio_sessions(tmp_path: Path, change: dict[str, object], told: str) -> None:
+    robot = dd.load_robot("example-delta")
+    folder = save_project(Session(robot), str(tmp_path / "mine"))
+    file = folder / "studio.json"
+    session = Session(robot)
+    open_project(session, str(folder))
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(DeltadynError, match=told) as caught:
+        open_project(session, str(folder))
+    assert len(str(caught.value)) <= 2000
+    for text in ("[" * 100_000, "[]", '{"version": 1}', "9" * 5000):
+        file.write_text(text)
+        with pytest.raises(DeltadynError):
+            open_project(session, str(folder))
+
+
+def wide_rows(count: int) -> bytes:
+    """A log that says the same all the time: it packs to a thousandth."""
+    head = b"t_s,q1_rad,q2_rad,q3_rad,tau1_Nm,tau2_Nm,tau3_Nm\n"
+    return head + b"".join(b"%d.001,0.1,0.1,0.1,0.1,0.1,0.1\n" % k for k in range(count))
+
+
+def packed_log(folder: Path, kind: str, count: int) -> Path:
+    """The same rows in a packed file."""
+    path = folder / f"log.{kind}"
+    if kind == "csv":
+        path.write_bytes(gzip.compress(wide_rows(count), mtime=0))
+        return path
+    t, ones = np.arange(count) / 1000, np.full((count, 3), 0.1)
+    if kind == "mat":
+        values = {"t_s": t, "q_rad": ones, "tau_Nm": ones}
+        scipy.io.savemat(path, values, do_compression=True)
+        return path
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    names = ["t_s", *(f"q{i}_rad" for i in (1, 2, 3)), *(f"tau{i}_Nm" for i in (1, 2, 3))]
+    columns = [t, *ones.T, *ones.T]
+    parquet.write_table(pyarrow.table(dict(zip(names, columns, strict=True))), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "mat", "parquet"])
+def test_what_is_unpacked_is_bounded(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = packed_log(tmp_path, kind, 30_000)  # some MB
+    assert len(read_recording(path)) == 30_000
+    monkeypatch.setattr("deltadyn.recording.readers.bounded.MIN_UNPACKED_BYTES", 300_000)
+    monkeypatch.setattr("deltadyn.recording.readers.bounded.MAX_UNPACKING_RATIO", 0)
+    with pytest.raises(RecordingFileError, match=r"(unpacks to|content is) more than 0 MB"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "mat", "parquet"])
+def test_the_limit_of_uploads_bounds_what_they_unpack_to(tmp_path: Path, kind: str) -> None:
+    content = packed_log(tmp_path, kind, 30_000).read_bytes()
+    limit = 1_000_000
+    assert len(content) < limit
+    upload = Upload(f"my log.{kind}", content)
+    robot = dd.load_robot("example-delta")
+    with pytest.raises(UploadError, match="more than 1 MB") as caught:
+        log_upload(upload, robot, limit)
+    assert str(caught.value).startswith("my log")
+    assert len(log_upload(upload, robot, 100 * limit)) == 30_000
+
+
+def test_the_limit_of_uploads_bounds_their_numbers(tmp_path: Path) -> None:
+    """A text of one digit a cell becomes eight bytes for each, and is still taken."""
+    rows = b"".join(b"%d,1,1,1\n" % k for k in range(60_000))
+    content = b"t,q1,q2,q3\n" + rows
+    robot = dd.load_robot("example-delta")
+    assert len(log_upload(Upload("a.csv", content), robot, len(content))) == 60_000
+    with unpacking_at_most(1000):
+        refuse_many_values("a.mcap", 500)
+        with pytest.raises(RecordingFileError, match="unpacks to more than 0 MB"):
+            refuse_many_values("a.mcap", 501)
+    refuse_many_values("a.mcap", 10**6)  # of no upload

@@ -22,6 +22,8 @@ from deltadyn.files import (
     file_name,
     file_set,
     folder_writer,
+    liveness_mark,
+    remove_abandoned_mark,
     replacing,
     settle,
     with_ending,
@@ -224,15 +226,70 @@ def left_behind(folder: Path, files: dict[str, str]) -> None:
         point += 1
 
 
-def test_what_a_person_wrote_after_the_kill_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hours", [-24, 0, 24])
+def test_what_a_person_wrote_after_the_kill_is_kept(tmp_path: Path, hours: float) -> None:
+    """Its content says so, whatever the times of the files are."""
     write_together(tmp_path, {"mine.yaml": "old", "mine.json": "old"})
-    left_behind(tmp_path, {"mine.yaml": "new", "mine.json": "new"})
+    left_behind(tmp_path, {"mine.yaml": "new", "mine.json": "new", "c": "new"})
     assert (tmp_path / "mine.yaml").read_text() == "old"
-    later = (tmp_path / JOURNAL).stat().st_mtime_ns + 10**9
     (tmp_path / "mine.yaml").write_text("edited")
-    os.utime(tmp_path / "mine.yaml", ns=(later, later))
+    shift_times(tmp_path, hours)
     settle(tmp_path)
-    assert contents(tmp_path) == {"mine.yaml": "edited", "mine.json": "new"}
+    assert contents(tmp_path) == {"mine.yaml": "edited", "mine.json": "new", "c": "new"}
+
+
+def shift_times(folder: Path, hours: float) -> None:
+    """Move the times of all files, as a clock that was wrong or a copied folder has them."""
+    for path in folder.rglob("*"):
+        there = path.stat()
+        moved = tuple(t + int(hours * 3.6e12) for t in (there.st_atime_ns, there.st_mtime_ns))
+        os.utime(path, ns=moved)
+
+
+@pytest.mark.parametrize("ahead", [("a",), ("b", "c"), ("a", "b", "c")])
+def test_files_with_times_ahead_give_way_to_new_ones(tmp_path: Path, ahead: tuple[str]) -> None:
+    """Also where only some are ahead, and where the set is finished by another process."""
+    write_together(tmp_path, dict.fromkeys("abc", "old"))
+    for name in ahead:
+        os.utime(tmp_path / name, (4e9, 4e9))
+    write_together(tmp_path, dict.fromkeys("abc", "new"))
+    assert contents(tmp_path) == dict.fromkeys("abc", "new")
+    left_behind(tmp_path, dict.fromkeys("abc", "newer"))
+    for name in ahead:
+        os.utime(tmp_path / name, (4e9, 4e9))
+    settle(tmp_path)
+    assert contents(tmp_path) == dict.fromkeys("abc", "newer")
+
+
+def test_a_pipe_that_came_after_the_kill_is_kept(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a": "old", "b": "old"})
+    left_behind(tmp_path, {"a": "new", "b": "new"})
+    (tmp_path / "a").unlink()
+    os.mkfifo(tmp_path / "a")
+    settle(tmp_path)
+    assert contents(tmp_path) == {"b": "new"}
+    assert (tmp_path / "a").is_fifo()
+
+
+def test_marks_of_the_living_stay(tmp_path: Path) -> None:
+    """A killed process holds no lock; a living one does, whatever its number is."""
+    mark = tmp_path / "mark"
+    with liveness_mark(mark):
+        assert not remove_abandoned_mark(mark)
+        assert mark.exists()
+    assert not mark.exists()
+
+    def hold() -> None:
+        with liveness_mark(mark):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    process = multiprocessing.get_context("fork").Process(target=hold)
+    process.start()
+    process.join()
+    assert mark.exists()
+    assert remove_abandoned_mark(mark)
+    assert not mark.exists()
+    assert remove_abandoned_mark(mark)
 
 
 def test_one_file_is_not_overtaken_by_an_older_set(tmp_path: Path) -> None:
@@ -256,15 +313,17 @@ HEX = "0123456789abcdef" * 2
 @pytest.mark.parametrize(
     "moves",
     [
-        [["../secret", "stolen"]],
-        [[f"../.x.{HEX}.1.part", "../x"]],
-        [[f".b.{HEX}.0.part", "a"]],
-        [[f".a.{HEX}.1.part", "a"]],
-        [[f"/.a.{HEX}.0.part", "/a"]],
-        [[f"away/.a.{HEX}.1.part", "away/a"]],
-        [[f".link.{HEX}.0.part", "link"]],
+        [["../secret", "stolen", None]],
+        [[f"../.x.{HEX}.1.part", "../x", None]],
+        [[f".b.{HEX}.0.part", "a", None]],
+        [[f".a.{HEX}.1.part", "a", None]],
+        [[f"/.a.{HEX}.0.part", "/a", None]],
+        [[f"away/.a.{HEX}.1.part", "away/a", None]],
+        [[f".link.{HEX}.0.part", "link", None]],
+        [[f".a.{HEX}.0.part", "a"]],
+        [[f".a.{HEX}.0.part", "a", 7]],
         [["a"]],
-        [[1, 2]],
+        [[1, 2, 3]],
         7,
         None,
     ],

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / PACKAGE
 # command line may use it.
 LAYERS = (
     "moved",
+    "messages",
     "errors",
     "systems",
     "options",

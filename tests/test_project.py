@@ -277,3 +277,85 @@ def test_an_import_without_kernels_warns_of_nothing() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_table_below_the_mark_survives_a_run(project: Path) -> None:
+    call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
+    assert run(*call).exit_code in (0, 1)
+    own = '\n# for the night\n[simulate]\nmotion = "adept"  # short\n'
+    with (project / FILE).open("a") as file:
+        file.write(own)
+    assert run(*call).exit_code in (0, 1)
+    assert run("check", ".").exit_code in (0, 1)
+    text = (project / FILE).read_text()
+    assert own.strip() in text
+    assert text.count(MARK) == 1
+    found = tomllib.loads(text)
+    assert found["simulate"] == {"motion": "adept"}
+    assert set(found["runs"]) == {"sizing", "check"}
+    assert text.index("[simulate]") < text.index(MARK) < text.index("[runs.sizing]")
+
+
+def test_a_project_file_without_the_mark_is_kept_too(project: Path) -> None:
+    call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
+    assert run(*call).exit_code in (0, 1)
+    text = (project / FILE).read_text().replace(MARK, "# mine")
+    (project / FILE).write_text(text)
+    assert run(*call).exit_code in (0, 1)
+    again = (project / FILE).read_text()
+    assert "# mine" in again
+    assert again.count("[runs.sizing]") == 1
+
+
+def test_text_that_looks_like_a_run_is_not_lost(project: Path) -> None:
+    call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
+    odd = '\n[simulate]\nmotion = """\n[runs.x]\nadept"""\n'
+    with (project / FILE).open("a") as file:
+        file.write(odd)
+    before = (project / FILE).read_bytes()
+    told = run(*call)
+    assert "your tables above the line" in told.stderr
+    assert (project / FILE).read_bytes() == before
+
+
+def test_no_password_is_written_into_the_project_file(project: Path) -> None:
+    """A stream that nobody serves, and a folder of logs that is not there: both fail or end."""
+    from deltadyn.commands.project import _without_secrets
+
+    urls = {
+        "live": "mqtt://user:secret1@127.0.0.1:1/cell",
+        "store": "postgresql+psycopg://user:secret2@127.0.0.1/name",
+        "webhook": "https://hooks.example/services/secret3/secret4?x=secret5",
+        "source": "s3://key:secret6@bucket/logs",
+    }
+    for name, url in urls.items():
+        assert "secret" not in _without_secrets(name, url)
+    words = ["--live", "mqtt://user:***@host/cell", "--", "."]
+    record = f"\n{MARK}\n[runs.payload]\narguments = {json.dumps(words)}\n"
+    with (project / FILE).open("a") as file:
+        file.write(record)
+    told = run("repeat", "payload")
+    assert told.exit_code == 2
+    assert "passwords and keys are not kept" in told.stderr
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "[runs.check]",
+        '[runs.none]\narguments = ["--", "."]',
+        '[runs."fleet none"]\narguments = []',
+        '[runs.repeat]\narguments = ["--", "repeat"]',
+        '[runs.check]\narguments = ["--", "\\u0000"]',
+        '[runs.check]\narguments = ["--help"]',
+        '[runs.check]\ndeltadyn = 3\narguments = ["--", "."]',
+        '[runs.check]\narguments = ["--", "."]\n[runs.check.inputs]\n"a\\u0000" = "x"',
+    ],
+)
+def test_a_damaged_record_is_refused_in_a_sentence(project: Path, table: str) -> None:
+    with (project / FILE).open("a") as file:
+        file.write(f"\n{MARK}\n{table}\n")
+    name = tomllib.loads(table)["runs"]
+    told = run("repeat", *next(iter(name)).split())
+    assert told.exception is None or isinstance(told.exception, SystemExit), told.exception
+    assert told.exit_code in (0, 1, 2)

@@ -11,12 +11,11 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 import types
 from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 import pytest
 
@@ -162,8 +161,15 @@ def test_a_robot_file_of_a_drive_is_a_path() -> None:
 # Files that are written whole.
 
 
-def test_a_folder_is_locked_by_a_file_elsewhere(tmp_path: Path, windows: Locks) -> None:
+def test_a_folder_is_locked_by_a_file_elsewhere(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    windows: Locks,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A second writer waits; one that may not wait long gets an error that names the folder."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     order: list[str] = []
 
     def second() -> None:
@@ -182,6 +188,7 @@ def test_a_folder_is_locked_by_a_file_elsewhere(tmp_path: Path, windows: Locks) 
     waiting.join()
     assert order == ["first", "second"]
     assert windows.held == set()
+    assert list(temporary.iterdir()) == []
 
 
 def test_another_error_than_a_held_lock_is_raised_at_once(
@@ -238,64 +245,31 @@ def test_a_rename_that_stays_refused_leaves_what_was_there(
     assert list(tmp_path.iterdir()) == [page]
 
 
-def test_what_a_killed_process_left_is_removed_when_it_is_old(
-    tmp_path: Path, windows: Locks
-) -> None:
-    """A scratch file is closed for a moment before its rename, so one that is new is left alone."""
-    old, new = (tmp_path / f".a.txt.{letter * 32}.tmp" for letter in "ab")
-    for item in (old, new):
+def test_what_a_killed_process_left_is_removed(tmp_path: Path, windows: Locks) -> None:
+    """A scratch file is closed before its rename: whether it is in use says the mark beside it."""
+    killed, bare, used = (tmp_path / f".a.txt.{letter * 32}.tmp" for letter in "abc")
+    for item in (killed, bare, used):
         item.write_text("half", "utf-8")
-    os.utime(old, (time.time() - 1000, time.time() - 1000))
-    write_whole(tmp_path / "a.txt", "whole")
-    assert not old.exists()
-    assert new.exists()
+        os.utime(item, (1e9, 1e9))
+    killed.with_suffix(files.MARK).touch()
+    lonely = tmp_path / f".a.txt.{'d' * 32}{files.MARK}"
+    lonely.touch()
+    with files.liveness_mark(used.with_suffix(files.MARK)):
+        write_whole(tmp_path / "a.txt", "complete")
+        assert sorted(tmp_path.iterdir()) == sorted(
+            [used, used.with_suffix(files.MARK), tmp_path / "a.txt"]
+        )
 
 
 @pytest.mark.parametrize("name", ["x\\..\\..\\a", "C:a", "\\\\server\\share\\a", "a:stream"])
 def test_a_journal_leads_nowhere_else_on_windows(tmp_path: Path, name: str, windows: Locks) -> None:
     part = f".{name}.{'0' * 32}.0.part"
-    (tmp_path / JOURNAL).write_text(json.dumps([[part, name]]), "utf-8")
+    (tmp_path / JOURNAL).write_text(json.dumps([[part, name, None]]), "utf-8")
     with pytest.raises(FileError, match="journal"):
         settle(tmp_path)
 
 
 # Processes.
-
-
-def test_a_process_is_asked_for_without_a_signal(
-    windows: Locks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On Windows `os.kill` with 0 is Ctrl-C."""
-    asked: list[tuple[int, bool, int]] = []
-
-    def kernel(*_: object, **__: object) -> Any:
-        class Open:
-            restype: object = None
-
-            def __call__(self, *given: Any) -> int:
-                asked.append(given)
-                return int(given[2] < 100)
-
-        return types.SimpleNamespace(
-            OpenProcess=Open(),
-            WaitForSingleObject=lambda *_: 0x102,
-            CloseHandle=lambda *_: 1,
-        )
-
-    ctypes = sys.modules["ctypes"]
-    monkeypatch.setattr(ctypes, "WinDLL", kernel, raising=False)
-    monkeypatch.setattr(ctypes, "get_last_error", lambda: 87, raising=False)
-    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("a signal was sent"))
-    assert systems.process_lives(7)
-    assert not systems.process_lives(700)
-    assert [given[2] for given in asked] == [7, 700]
-
-
-def test_a_process_lives_or_not() -> None:
-    assert systems.process_lives(os.getpid())
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    assert not systems.process_lives(child.pid)
 
 
 def test_a_reader_that_does_not_end_is_ended_where_nothing_forks(

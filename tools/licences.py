@@ -20,7 +20,8 @@ from pathlib import Path
 
 from tools.dependencies import declared, extras, installed
 
-TOOLS = ("test", "test-all", "docs", "bench", "nightly", "tools", "dev")  # extras that no user needs
+#: Extras that no user needs.
+TOOLS = ("test", "test-all", "docs", "bench", "nightly", "tools", "dev")
 ABSENT = ("bench", "tools", "dev")  # extras that `make test-all` and `make nightly` do not install
 #: What a licence may be called, by the kind that it is.
 KINDS = {

@@ -27,6 +27,7 @@ from deltadyn.commands.reproduce import reproduce
 from deltadyn.commands.start import completion, demo, init, repeat, robots
 from deltadyn.commands.studio import studio
 from deltadyn.errors import DeltadynError
+from deltadyn.messages import readable
 from deltadyn.systems import write_any_text
 
 AS_JSON = "deltadyn.as_json"  # in a context: whether the call asks for JSON
@@ -62,6 +63,7 @@ class _InOrder(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
+            error.message = readable(error.message)
             if not ctx.meta[AS_JSON]:
                 raise
             path = ctx.command_path if error.ctx is None else error.ctx.command_path
@@ -108,6 +110,9 @@ def main(context: click.Context, verbose: bool) -> None:
     """Dynamic models of Delta robots, from a robot description to a model to deploy.
 
     ROBOT is a catalogue name, a robot file, or "." for the robot of the project in this folder.
+
+    Exit status: 0 done; 1 the answer is no; 2 the call or its input is wrong; 3 the memory is used
+    up; 130 stopped by Ctrl-C.
     """
     if verbose:
         raise click.UsageError("--verbose goes with --version")
@@ -137,7 +142,7 @@ COMMANDS = {
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
     fleet: "Many robots, many days: compared, identified, watched.",
-    history: "Each robot over the years: add, list, drift, refit, export.",
+    history: "Each robot over the years: add, list, correct, drift, refit.",
     export: "Write the model for a controller or simulator.",
     studio: "The robot in the browser: move, edit, play, identify.",
     reproduce: "Reproduce and check the five papers.",

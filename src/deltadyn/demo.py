@@ -185,8 +185,12 @@ def _learn(robot: Robot, place: Path, seed: int, tell: Callable[[str], None]) ->
             write_recording(record, files[name])
         files["robot"], files["record"] = judged.save(place / "identified")
         files["report"] = found.report(place / "report.html")
-    pairs = zip(plan.cycles, picks.picks, strict=False)
-    weighed = tuple(Weighed(cycle.mass, pick.mass, pick.std) for cycle, pick in pairs)
+    weighed = tuple(
+        Weighed(cycle.mass, pick.mass, pick.std)
+        for cycle in plan.cycles
+        for pick in picks.picks
+        if cycle.pick < (pick.start + pick.end) / 2 < cycle.end
+    )
     return Learned(excitation, found, picks, weighed, tracking, exported, files)
 
 

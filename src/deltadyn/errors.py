@@ -7,9 +7,15 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Self
 
+from deltadyn.messages import MAX_VALUE_CHARACTERS, readable, shorten
+
 
 class DeltadynError(Exception):
     """Root of every error that deltadyn raises on purpose."""
+
+    def __str__(self) -> str:
+        """The message, without passwords and control characters, of at most 2,000 characters."""
+        return readable(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the fields: errors come back whole from other processes."""
@@ -201,8 +207,8 @@ def _show(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_show(item) for item in value) + "]"
-    return repr(value)
+        return shorten("[" + ", ".join(map(_show, value)) + "]", MAX_VALUE_CHARACTERS)
+    return shorten(repr(value), MAX_VALUE_CHARACTERS)
 
 
 # Libraries that are extras of deltadyn.

@@ -3,8 +3,9 @@
 One file is written under another name and renamed. Several files that belong together are all
 written under other names first; then a journal names them, which is the moment from which the new
 set counts; then they are renamed. A process that was killed in between leaves the journal, and
-whoever writes or reads the set next finishes the work. What was written before a journal is there
-belongs to nobody and is removed.
+whoever writes or reads the set next finishes the work: a file whose content is still that of the
+journal's moment gives way to the new one, another was written by somebody since and stays. No time
+of a file decides. What was written before a journal is there belongs to nobody and is removed.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ MOST_BYTES = 10_000_000  # of a journal
 # A file that waits for its set: its name, and how far below the folder of the journal it lies. So
 # nobody who writes a set in a folder takes parts of a set of the folder above for abandoned.
 PART = re.compile(r"\.(.+)\.[0-9a-f]{32}\.([0-9]+)\.part")
+MARK = ".used"  # the file that is locked while the scratch file beside it is written, on Windows
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database that it writes
 # What locking tells where another one locks; wine tells nothing.
 HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK, 0)
 ENDINGS = (".yaml", ".yml", ".json", ".html")
 WAIT, PAUSE = 30.0, 0.05  # s, for further folders of a set: two processes may wait for each other
 OPEN = 2.0  # s that a rename waits on Windows for whoever has the file open, such as a scanner
-ABANDONED = 60.0  # s without a write, from which a scratch file is nobody's on Windows
 
 
 @contextmanager
@@ -155,18 +156,78 @@ def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
         finally:
             os.close(number)
         return
-    windows: Any = import_module("msvcrt")
     # a folder cannot be locked there: a file of its own, outside of it
     name = hashlib.sha256(os.path.normcase(os.path.realpath(folder)).encode()).hexdigest()[:32]
-    with (Path(tempfile.gettempdir()) / f"deltadyn-{name}.lock").open("a+b") as file:
-        file.seek(0)
-        take = partial(windows.locking, file.fileno(), windows.LK_NBLCK, 1)
-        _take(take, folder, math.inf if longest is None else longest)
+    mark = Path(tempfile.gettempdir()) / f"deltadyn-{name}.lock"
+    # opening is refused for the moment in which another one removes it
+    with _take(partial(mark.open, "a+b"), folder, WAIT) as file:
+        _take(partial(_lock_now, file), folder, math.inf if longest is None else longest)
         try:
             yield
         finally:
-            file.seek(0)
-            windows.locking(file.fileno(), windows.LK_UNLCK, 1)
+            _unlock(file)
+    with contextlib.suppress(OSError):
+        mark.unlink()  # Windows refuses while another one waits with it open: that one removes it
+
+
+@contextmanager
+def liveness_mark(mark: Path) -> Iterator[None]:
+    """A new file that is locked while the block runs, so that others see that somebody lives.
+
+    A number of a process says less: a process of another container, or after a restart, has it too.
+    """
+    while True:
+        file = mark.open("x+b")
+        _take(partial(_lock_now, file), mark, WAIT)
+        if os.fstat(file.fileno()).st_nlink or on_windows():
+            break
+        file.close()  # somebody took it for abandoned before it was locked
+    try:
+        yield
+    finally:
+        _unlock(file)
+        file.close()
+        with contextlib.suppress(OSError):
+            mark.unlink()
+
+
+def remove_abandoned_mark(mark: Path) -> bool:
+    """Remove the mark of a process that is no more; False where somebody lives, or may live."""
+    try:
+        file = mark.open("r+b")
+    except FileNotFoundError:
+        return True
+    except OSError:  # another user's
+        return False
+    with file:
+        try:
+            _lock_now(file)
+        except OSError:
+            return False
+        if not on_windows():
+            mark.unlink(missing_ok=True)  # before the lock ends: its maker may wait for it
+        _unlock(file)
+    with contextlib.suppress(OSError):  # Windows refuses while it is open
+        mark.unlink()
+    return True
+
+
+def _lock_now(file: IO[bytes]) -> None:
+    """Lock an open file, or raise an `OSError` where another one holds it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    windows: Any = import_module("msvcrt")
+    file.seek(0)
+    windows.locking(file.fileno(), windows.LK_NBLCK, 1)
+
+
+def _unlock(file: IO[bytes]) -> None:
+    """Give up the lock of a file on Windows; elsewhere it ends when the file is closed."""
+    if fcntl is None:
+        windows: Any = import_module("msvcrt")
+        file.seek(0)
+        windows.locking(file.fileno(), windows.LK_UNLCK, 1)
 
 
 def _lock(number: int, folder: Path, longest: float | None) -> None:
@@ -176,13 +237,15 @@ def _lock(number: int, folder: Path, longest: float | None) -> None:
         _take(partial(fcntl.flock, number, fcntl.LOCK_EX | fcntl.LOCK_NB), folder, longest)
 
 
-def _take(take: Callable[[], object], folder: Path, longest: float) -> None:
-    """Call `take` until it raises no error of a lock that another one holds, at most so many s."""
+def _take(take: Callable[[], Any], folder: Path, longest: float) -> Any:
+    """Call `take` until it raises no error of a lock that another one holds, at most so many s.
+
+    Gives what it returned.
+    """
     until = time.monotonic() + longest
     while True:
         try:
-            take()
-            return
+            return take()
         except OSError as error:
             if error.errno not in HELD:
                 raise
@@ -244,18 +307,18 @@ def _is_node(path: str | os.PathLike[str]) -> bool:
 @contextmanager
 def _replacing_alone(target: Path) -> Iterator[IO[bytes]]:
     _sweep(target)
-    scratch, file = _scratch(target)
-    try:
-        with file:
-            yield file
-            _keep(file, target)
-            if not on_windows():
-                scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
-        if on_windows():
-            _put(scratch, target)
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
+    with _scratch(target) as (scratch, file):
+        try:
+            with file:
+                yield file
+                _keep(file, target)
+                if not on_windows():
+                    scratch.replace(target)  # before the lock ends: nobody takes it for abandoned
+            if on_windows():
+                _put(scratch, target)
+        finally:
+            with contextlib.suppress(OSError):
+                scratch.unlink()
 
 
 def _keep(file: IO[bytes], target: Path) -> None:
@@ -282,31 +345,44 @@ def _put(scratch: Path, target: Path) -> None:
         time.sleep(PAUSE)
 
 
-def _scratch(target: Path) -> tuple[Path, IO[bytes]]:
-    """A new file beside the target, locked while it is written."""
+@contextmanager
+def _scratch(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """A new file beside the target, which others see to be in use.
+
+    Where an open file can be renamed it is locked itself, elsewhere a mark beside it is.
+    """
     while True:
         scratch = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-        file = scratch.open("xb")
         if on_windows():
-            return scratch, file
+            with liveness_mark(scratch.with_suffix(MARK)):
+                yield scratch, scratch.open("xb")
+            return
+        file = scratch.open("xb")
         fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
-            return scratch, file
+            yield scratch, file
+            return
         file.close()  # somebody took it for abandoned before it was locked
 
 
 def _sweep(target: Path) -> None:
     """Remove what killed processes left of this target: nobody holds a lock on it."""
-    for old in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 32}.tmp"):
+    name = f".{glob.escape(target.name)}.{'[0-9a-f]' * 32}"
+    for old in target.parent.glob(f"{name}.tmp"):
         with contextlib.suppress(OSError):
             if not on_windows():
                 with old.open("rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     old.unlink()
-            elif time.time() - old.stat().st_mtime > ABANDONED:
-                old.unlink()  # refused while it is open
+            elif remove_abandoned_mark(old.with_suffix(MARK)):
+                old.unlink()
+            else:
+                continue
             for ending in BESIDE:
                 old.with_name(old.name + ending).unlink(missing_ok=True)
+    if on_windows():
+        for mark in target.parent.glob(f"{name}{MARK}"):
+            remove_abandoned_mark(mark)
 
 
 # A set of files.
@@ -370,40 +446,57 @@ class _Set:
             for root, own in self._moves.items():
                 if own:
                     told.append(root / JOURNAL)
+                    rows = [(part, name, _digest_there(root / name)) for part, name in own]
                     with _replacing_alone(told[-1]) as file:
-                        file.write(json.dumps(own).encode())
+                        file.write(json.dumps(rows).encode())
         except BaseException:
             for journal in told:
                 journal.unlink(missing_ok=True)
             raise
-        roots = list(self._moves)
         self._moves.clear()  # from here on the new files count
-        for root in roots:
-            _finish(root)
+        for root, part, name in moves:
+            _put(root / part, root / name)
+        for journal in told:
+            journal.unlink()
 
 
 _SET: ContextVar[_Set | None] = ContextVar("the set that is written", default=None)
 
 
 def _finish(place: Path) -> None:
-    """Put in place what a journal names. A file that somebody wrote since stays as it is."""
+    """Put in place what the journal of a killed process names.
+
+    A file of another content than at the journal's moment was written since, and stays.
+    """
     journal = place / JOURNAL
     if os.path.lexists(journal):
-        moves = _moves(journal)
-        written = journal.stat().st_mtime_ns
-        for part, target in moves:
+        for part, target, before in _moves(journal):
             if not os.path.lexists(part):
                 continue  # it was put in place already
-            if target.exists() and target.stat().st_mtime_ns > written:
-                part.unlink()
-            else:
+            if _digest_there(target) == before:
                 _put(part, target)
+            else:
+                part.unlink()
         journal.unlink()
     _sweep(journal)
 
 
-def _moves(journal: Path) -> list[tuple[Path, Path]]:
-    """Parts and targets of a journal: only what a set writes, in or below its folder.
+def _digest_there(target: Path) -> str | None:
+    """SHA-256 of the file at a path; None where there is none, words where it cannot be read."""
+    if not os.path.lexists(target):
+        return None
+    if not target.is_file():  # a pipe would be waited for
+        return "no file"
+    try:
+        return file_digest(target)
+    except PermissionError:
+        return "not readable"
+
+
+def _moves(journal: Path) -> list[tuple[Path, Path, str | None]]:
+    """Parts and targets of a journal, and the digests of what stood at these when it was written.
+
+    Only what a set writes is taken, in or below its folder.
 
     A folder may come from anybody, and a journal in it must not move files of its reader.
     """
@@ -416,20 +509,21 @@ def _moves(journal: Path) -> list[tuple[Path, Path]]:
     if not stat.S_ISREG(journal.lstat().st_mode) or journal.stat().st_size > MOST_BYTES:
         raise error
     try:
-        moves = json.loads(journal.read_text("utf-8"))
-        pairs = [(PurePosixPath(part), PurePosixPath(name)) for part, name in moves]
+        rows = json.loads(journal.read_text("utf-8"))
+        moves = [(PurePosixPath(part), PurePosixPath(name), old) for part, name, old in rows]
     except (ValueError, TypeError, RecursionError):
         raise error from None
     place = Path(os.path.realpath(journal.parent))
-    for part, name in pairs:
+    for part, name, old in moves:
         found = PART.fullmatch(part.name)
         own = found is not None and (found[1], int(found[2])) == (name.name, len(name.parts) - 1)
         below = ".." not in name.parts and not name.is_absolute() and part.parent == name.parent
         below &= not (on_windows() and re.search(r"[\\:]", str(name)))  # leads elsewhere there
         real = Path(os.path.realpath(place / name.parent))
-        if not (own and below and real.is_relative_to(place)) or (place / part).is_symlink():
+        below &= real.is_relative_to(place) and not (place / part).is_symlink()
+        if not (own and below and isinstance(old, str | None)):
             raise error
-    return [(place / part, place / name) for part, name in pairs]
+    return [(place / part, place / name, old) for part, name, old in moves]
 
 
 def _remove_parts(folder: Path, depth: int) -> None:

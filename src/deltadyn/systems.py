@@ -1,4 +1,4 @@
-"""What differs between operating systems: names of files, URLs with drives, processes, loops."""
+"""What differs between operating systems: names of files, URLs with drives, loops, outputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Coroutine
-from importlib import import_module
 from pathlib import PureWindowsPath
 from typing import Any, TypeVar
 
@@ -53,35 +52,7 @@ def path_of_url(url: str) -> str:
     return path if path.startswith("/") else f"//{path}"
 
 
-# Processes.
-
-
-def process_lives(number: int) -> bool:
-    """Whether there is a process of that number, also one of another user."""
-    if WINDOWS:
-        return _windows_process_lives(number)
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it lives, and is another user's
-        return True
-    return True
-
-
-def _windows_process_lives(number: int) -> bool:
-    """As `process_lives`: there os.kill(number, 0) would send Ctrl-C to the process."""
-    ctypes: Any = import_module("ctypes")
-    synchronize, refused, running = 0x0010_0000, 5, 0x102
-    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel.OpenProcess.restype = ctypes.c_void_p
-    handle = kernel.OpenProcess(synchronize, False, number)
-    if not handle:
-        return bool(ctypes.get_last_error() == refused)  # it lives, and is another user's
-    try:
-        return bool(kernel.WaitForSingleObject(ctypes.c_void_p(handle), 0) == running)
-    finally:
-        kernel.CloseHandle(ctypes.c_void_p(handle))
+# Loops.
 
 
 def run_loop(work: Coroutine[Any, Any, Result]) -> Result:

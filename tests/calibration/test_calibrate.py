@@ -478,3 +478,22 @@ def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> Non
     assert found.status in page
     with pytest.raises(InputError, match="calibrated"):
         dd.report.study(nominal, [log], methods=["base"], calibration=found)
+
+
+def test_points_near_the_origin_of_the_base_are_taken(tracked: Tracked) -> None:
+    """A target above the platform passes the base's origin; mm among m are still refused."""
+    tool = np.array([0.0, 0.0, 0.78])
+    points = machines.points(tracked.robot, tracked.errors, tracked.q)
+    q = np.concatenate([tracked.q, dd.inverse_kinematics(tracked.robot, [[0.0, 0.0, -0.779]])])
+    base = machines.points(tracked.robot, tracked.errors, q) + tool
+    radius = np.linalg.norm(base, axis=1)
+    assert radius.min() < 0.01 * np.median(radius)
+    result = dd.calibrate(tracked.robot, Positions(q, base, SIGMA, frame="base", tool=tuple(tool)))
+    check = result.forward_kinematics(tracked.check)
+    true = machines.points(tracked.robot, tracked.errors, tracked.check)
+    assert np.linalg.norm(check - true, axis=1).max() < 5 * SIGMA
+    for scale in (1e3, 1e-3):
+        mixed = points.copy()
+        mixed[5:8] *= scale
+        with pytest.raises(InputError, match=r"m and mm seem mixed.*pose|pose.*m and mm"):
+            dd.calibrate(tracked.robot, Positions(tracked.q, mixed, SIGMA, frame="base"))

@@ -13,7 +13,7 @@ from tests.family.robots import OTHER_PLATFORMS, make
 import deltadyn as dd
 from deltadyn.cli import main
 from deltadyn.errors import InputError, RobotFileError
-from deltadyn.inspection.robot import KINDS
+from deltadyn.inspection.robot import KINDS, LARGEST_M, SMALLEST_M, check_robot_file
 from deltadyn.kinematics.workspace import WorkspaceRules, workspace
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_text
@@ -95,7 +95,20 @@ def test_numbers_agree_with_the_models_they_come_from(tmp_path: Path) -> None:
         ("torque_rms_Nm: 25", "torque_rms_Nm: 5", "torque limits", "warning", "allowed: 5 N m"),
         ("radius_mm: 300", "radius_mm: 900", "workspace", "warning", "larger than"),
         ("friction: {coulomb_Nm: 1}\n", "", "no friction", "info", "no friction"),
-        ("  torque_rms_Nm: 25\n", "", "no torque limit", "info", "peak or RMS"),
+        ("  torque_rms_Nm: 25\n", "", "no torque limit", "info", "limit on RMS torque."),
+        ("  torque_peak_Nm: 75\n", "", "no torque limit", "info", "limit on peak torque."),
+        ("torque_rms_Nm: 25", "torque_rms_Nm: 5", "torque limits", "warning", "165 N m there"),
+        ("mass_kg: 0.5", "mass_kg: 50", "holding torque", "error", "would be 825 N m there"),
+        ("arm_length_mm: 300", "arm_length_mm: 0.3", "size", "warning", "arm_length is 0.0003 m"),
+        ("arm_length_mm: 300", "arm_length_m: 300", "size", "warning", "largest of the catalogue"),
+        ("gear_ratio: 33", "gear_ratio: 0.03125", "gear ratio", "warning", "Did you mean 32?"),
+        (
+            "base_radius_mm: 200, platform_radius_mm: 50",
+            "base_radius_mm: 50, platform_radius_mm: 200",
+            "radii",
+            "warning",
+            "base_radius of axis 1, 0.05 m, is below",
+        ),
         ("rotor_inertia_kgm2: 1.2e-4", "rotor_inertia_kgm2: 0", "no rotor inertia", "info", "no"),
         ("drives:", "payload: {offset_mm: [9, 0, 0]}\ndrives:", "no effect", "info", "not turn"),
     ],
@@ -110,6 +123,46 @@ def test_what_an_engineer_would_notice(
     assert words in item.text
     assert item.advice == KINDS[kind][1]
     assert found.ok == (severity != "error")
+
+
+def test_only_what_is_missing_of_the_limits_is_named(tmp_path: Path) -> None:
+    found = checked(tmp_path, MINE.replace("  torque_rms_Nm: 25\n", ""))
+    (item,) = [item for item in found.findings if item.kind == "no torque limit"]
+    assert item.channel == "limits.torque_rms"
+    assert "peak" not in item.text
+
+
+def test_a_reach_below_the_smallest_of_the_catalogue(tmp_path: Path) -> None:
+    """Lengths that are a twentieth of a robot's."""
+    small = MINE.replace(STATED, "")
+    for length in (200, 50, 300, 700):
+        small = small.replace(f"_mm: {length}", f"_mm: {length / 20}", 1)
+    found = checked(tmp_path, small)
+    fields = [item.channel for item in found.findings if item.kind == "size"]
+    assert fields == ["geometry.arm_length", "geometry.strut_length", "reach"]
+
+
+def test_sizes_are_those_of_the_catalogue() -> None:
+    robots = [dd.load_robot(name) for name in dd.robot_names()]
+    for name in ("arm_length", "strut_length"):
+        lengths = [x for robot in robots for x in getattr(robot.geometry, name, ())]
+        assert min(lengths) == pytest.approx(SMALLEST_M[f"geometry.{name}"])
+        assert max(lengths) == pytest.approx(LARGEST_M[f"geometry.{name}"])
+    reaches = [check_robot_file(name).number("reach_m") for name in dd.robot_names()]
+    values = [number.values[0] for number in reaches if number is not None]
+    assert min(values) == pytest.approx(SMALLEST_M["reach"], rel=0.02)
+    assert max(values) == pytest.approx(LARGEST_M["reach"], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio"), [("1:20", "20"), ("20:1", "20"), ("1/20", "20"), ('"3 : 100"', "33.3333")]
+)
+def test_a_gear_that_is_written_as_two_numbers(tmp_path: Path, text: str, ratio: str) -> None:
+    found = checked(tmp_path, MINE.replace("gear_ratio: 33", f"gear_ratio: {text}"))
+    assert not found.ok
+    assert f"did you mean {ratio}?" in found.findings[0].text
+    each = MINE.replace("gear_ratio: 33", f"gear_ratio: [33, 33, {text}]")
+    assert f"did you mean {ratio}?" in checked(tmp_path, each).findings[0].text
 
 
 def test_a_spindle_that_is_too_short(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 from tests.deploy.programs import program
@@ -191,7 +192,10 @@ def test_the_steps_of_the_dockerfile(built: Built, tmp_path: Path) -> None:
     told = run(python.with_name("deltadyn"), "studio", "--help", cwd=tmp_path, PATH=path)
     assert "--no-browser" in told
     started = subprocess.Popen(
-        [python.with_name("deltadyn"), "studio", "example-delta", "--no-browser", "--port", "0"],
+        [
+            *(python.with_name("deltadyn"), "studio", "example-delta", "--no-browser"),
+            *("--port", "0", "--host", "0.0.0.0"),
+        ],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -201,7 +205,10 @@ def test_the_steps_of_the_dockerfile(built: Built, tmp_path: Path) -> None:
     try:
         assert started.stdout is not None
         lines = iter(started.stdout.readline, "")
-        assert any("http://127.0.0.1:" in line for line in lines)
+        address = next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))
+        opener = build_opener(HTTPCookieProcessor())
+        with opener.open(address) as page:  # the port that the image publishes serves
+            assert page.status == 200
     finally:
         started.terminate()
         started.communicate()

@@ -79,6 +79,17 @@ def modelled(name: str) -> Case:
     return Case(robot, estimator, motion.q, tau, (payload > 0).astype(int))
 
 
+def with_signal(case: Case, what: str) -> Case:
+    """The case with a gripper's signal that is "late" (40 ms), "early" (20 ms), or has strays."""
+    step = {"late": 40, "early": -20}.get(what, 10)
+    signal = np.roll(case.holding, step)
+    if what == "stray":
+        rng = np.random.default_rng(4)
+        for at in rng.integers(0, len(signal), len(signal) // 500):
+            signal[at : at + 25] = 1 - signal[at : at + 25]
+    return case._replace(holding=signal)
+
+
 def lost_and_put(case: Case, holding: bool) -> Told:
     """All samples through Python's estimator."""
     estimator = case.estimator

@@ -26,7 +26,7 @@ import deltadyn as dd
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.c import KERNELS, Options, files, kernels, state_bytes
 from deltadyn.exports.c import PRECISIONS as KINDS
-from deltadyn.exports.common import fingerprint, middle, payload_numbers
+from deltadyn.exports.common import middle, payload_numbers
 from deltadyn.payload.least_squares import LeastSquaresEstimator
 
 GUARD = re.compile(r"    if \(!\(v\d+ >= \(real\)0\.0\)\) \{\n        return 1;.*\n    \}\n")
@@ -40,7 +40,7 @@ def test_names_of_the_files_and_where_they_come_from(tmp_path: Path) -> None:
     assert [path.name for path in done.files] == names
     for path in done.files:
         text = path.read_text()
-        assert fingerprint(robot) in text
+        assert done.fingerprint in text
         assert "units: m, rad, s, kg, N, N m" in text
         assert "@" not in text
     assert "typedef float sipro_d3_1200_real;" in (tmp_path / names[-1]).read_text()

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.exports.bank_cases import ENDS, EVENTS, Case, Told, lost_and_put, machine_log, modelled
+from tests.exports.bank_cases import (
+    ENDS,
+    EVENTS,
+    Case,
+    Told,
+    lost_and_put,
+    machine_log,
+    modelled,
+    with_signal,
+)
 from tests.exports.c_build import PRECISIONS, ROBOTS, Library, library_for
 from tests.machines import compiler
 
@@ -57,12 +67,32 @@ def assert_same(numbers: Any, flags: Any, python: Told) -> None:
     assert np.abs(age).max() < 0.5
 
 
-@pytest.mark.parametrize("holding", [False, True], ids=["alone", "gripper"])
-def test_a_machines_log_sample_by_sample(holding: bool) -> None:
-    case = machine_log()
+@pytest.mark.parametrize("signal", ["none", "late", "early", "stray"])
+def test_a_machines_log_sample_by_sample(signal: str) -> None:
+    case, holding = with_signal(machine_log(), signal), signal != "none"
     python = lost_and_put(case, holding)
     assert {1, 2} <= set(python.event.tolist())
+    assert (case.estimator.signal is not None) == holding  # it has learned something
     assert_same(*in_c(compiled("machine"), case, holding), python)
+
+
+def test_a_signal_that_comes_and_goes_is_taken_where_it_is() -> None:
+    """-1 is no signal; what was learned stays when a jump begins anew."""
+    case, code = with_signal(machine_log(), "late"), compiled("machine")
+    q, signal = case.q.copy(), case.holding.copy()
+    signal[1500:3200] = -1
+    q[3600:3700] += np.array([1.1, 0.0, 0.0])
+    numbers, flags = code.estimate(q, None, None, case.tau, signal)
+    estimator, given = case.estimator, [None if x < 0 else bool(x) for x in signal]
+    estimator.reset()
+    for k, holding in enumerate(given):
+        with suppress(InputError):
+            estimator.update(q[k], None, None, case.tau[k], holding=holding)
+        if not flags[k, STATUS]:
+            assert flags[k, LOADED] == estimator.loaded
+            assert numbers[k, 0] == pytest.approx(estimator.mass, rel=1e-9, abs=1e-9)
+    assert flags[3600:, STATUS].any()
+    assert estimator.signal is not None
 
 
 @pytest.mark.parametrize("name", ["rich-3", "full-4"])

@@ -13,7 +13,8 @@ from tests.exports.c_points import Points, compiled, folder_of, robot_of
 from tests.family.robots import waves
 
 import deltadyn as dd
-from deltadyn.exports.common import INTERFACE_VERSION, fingerprint
+from deltadyn.exports import c
+from deltadyn.exports.common import INTERFACE_VERSION
 
 #: A tenth of what the self-test allows; all kinds, compilers and levels are in tests/deploy.
 CASES = [
@@ -72,7 +73,7 @@ def test_version_and_fingerprint_are_there_at_run_time(codes: dict[str, Points])
     code = codes["par4"]
     say = code.function("fingerprint")
     say.restype = ctypes.c_char_p
-    assert say().decode() == fingerprint(robot_of("par4"))
+    assert say().decode() == c.files(robot_of("par4")).fingerprint
     assert code.function("interface_version")() == INTERFACE_VERSION
     header = library_of(folder_of("par4")).with_suffix(".h").read_text("utf-8")
     assert re.search(r"#define \w+_INTERFACE_VERSION (\d+)", header)[1] == str(INTERFACE_VERSION)  # type: ignore[index]

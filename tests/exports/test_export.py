@@ -41,7 +41,8 @@ def test_the_same_robot_gives_the_same_files_and_may_be_exported_again(tmp_path:
     heavier = dd.export(ROBOT.with_payload(1.0), "sheets", tmp_path)
     assert heavier.files == first.files
     record = json.loads((tmp_path / MANIFEST).read_text())["sheets"]
-    assert record["fingerprint"] == fingerprint(ROBOT.with_payload(1.0))
+    assert record["fingerprint"] == heavier.fingerprint != first.fingerprint
+    assert record["robot_fingerprint"] == fingerprint(ROBOT.with_payload(1.0))
 
 
 def test_a_file_that_was_changed_is_kept(tmp_path: Path) -> None:
@@ -51,9 +52,8 @@ def test_a_file_that_was_changed_is_kept(tmp_path: Path) -> None:
     with pytest.raises(DeltadynError, match="was changed since; nothing was written"):
         dd.export(other, "sheets", tmp_path)
     assert readme.read_text() == "mine"
-    assert json.loads((tmp_path / MANIFEST).read_text())["sheets"]["fingerprint"] == fingerprint(
-        ROBOT
-    )
+    record = json.loads((tmp_path / MANIFEST).read_text())["sheets"]
+    assert record["robot_fingerprint"] == fingerprint(ROBOT)
     dd.export(other, "sheets", tmp_path, overwrite=True)
     assert readme.read_text() != "mine"
 

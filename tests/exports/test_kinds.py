@@ -18,7 +18,7 @@ import deltadyn as dd
 from deltadyn.arrays import FloatArray
 from deltadyn.backends import switched_off
 from deltadyn.exports import c, mjcf, structured_text
-from deltadyn.exports.mjcf.pose import home_angles
+from deltadyn.exports.common import home_angles
 from deltadyn.force import Tare
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot

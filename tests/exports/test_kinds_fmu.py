@@ -11,7 +11,6 @@ from tests.family.robots import make, waves
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
 from deltadyn.exports import fmu
 from deltadyn.exports.fmu.variables import plant_variables
 from deltadyn.robot import Robot
@@ -104,9 +103,10 @@ def test_units_of_rails_are_in_m_and_n(tmp_path: Path) -> None:
     assert "along its rail in m" in text
 
 
-def test_friction_in_passive_joints_of_inclined_arms_is_refused() -> None:
+def test_friction_in_passive_joints_of_inclined_arms_is_left_out_with_its_size() -> None:
     robot = make("inclined").with_friction(passive=(PassiveFriction("elbow_swing", 0.1, 0.1),))
-    with pytest.raises(
-        InputError, match=r"friction.passive for target 'fmu' is .* none but on a Delta robot"
-    ):
-        fmu.files(robot)
+    texts = fmu.files(robot, fmu.Options(binary=False))
+    (term,) = texts.left_out
+    assert (term.field, term.units) == ("friction.passive", ("N m",) * robot.dof)
+    assert 1e-4 < max(term.rms) < max(term.largest) < 1.0
+    assert f"`friction.passive` ({term.reason}): {term.size}" in str(texts["README-fmu.md"])

@@ -15,8 +15,9 @@ from tests.exports.mujoco_cases import loaded
 from tests.family.robots import make
 
 import deltadyn as dd
+from deltadyn.exports.common import home_angles
 from deltadyn.exports.mjcf import files
-from deltadyn.exports.mjcf.pose import home_angles, joint_values
+from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.exports.scenes.robot import robot_scene
 from deltadyn.kinematics.struts import skeleton
 from deltadyn.robot.settings import Friction, PassiveFriction

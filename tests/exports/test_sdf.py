@@ -14,7 +14,7 @@ from tests.exports.scene_cases import SPATIAL, robot_of, states_of
 
 import deltadyn as dd
 from deltadyn.exports import sdf
-from deltadyn.exports.mjcf.pose import home_angles
+from deltadyn.exports.common import home_angles
 from deltadyn.kinematics.struts import skeleton
 from deltadyn.robot.settings import Friction, PassiveFriction
 from deltadyn.simulation.plant.mjcf import driven_joints

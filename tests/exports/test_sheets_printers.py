@@ -20,6 +20,7 @@ from deltadyn.errors import DeltadynError
 from deltadyn.exports.sheets import README, NotExpressibleError, files
 from deltadyn.exports.sheets_printers import klipper_rotary, reprap_rotary
 from deltadyn.robot import Robot
+from deltadyn.robot.settings import Controller
 
 Array = npt.NDArray[np.float64]
 KLIPPER, MARLIN, REPRAP = "klipper-delta.cfg", "marlin-delta.h", "reprapfirmware-delta.g"
@@ -245,3 +246,30 @@ def test_inclined_rails_have_no_sheet() -> None:
         files(make("rails"))
     for name in ("Klipper", "Marlin", "RepRapFirmware", "Kin_Tripod_Linear", "3D-Tripod"):
         assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "endstop"), [("kossel-2016", 273.0), ("flsun-q5-2020", 220.0)])
+def test_a_sheet_agrees_with_its_own_head(name: str, endstop: float) -> None:
+    """A carriage stands as high above the bed as its controller counts; so does the end stop."""
+    robot = dd.load_robot(name)
+    texts = files(robot)
+    for sheet in ("klipper-delta.cfg", "marlin-delta.h", "reprapfirmware-delta.g"):
+        text = str(texts[sheet])
+        offset = re.search(r"offset (\S+), ", text)
+        assert offset is not None
+        assert told(text)[1] == pytest.approx(1e3 * float(offset[1]), abs=1e-9)
+        rows = re.findall(r"((?:-?\d+\.\d{4}(?:, |\s*)){12})$", text, re.M)
+        assert len(rows) >= 3
+        for row in rows:
+            numbers = [float(x) for x in re.findall(r"-?\d+\.\d{4}", row)]
+            own = np.array(numbers[3:6]) + 1e3 * np.array(robot.controller.offset)
+            np.testing.assert_allclose(numbers[9:], own[told(text)[2]], atol=2e-4)
+    stops = re.findall(r"position_endstop: (\S+)", str(texts["klipper-delta.cfg"]))
+    np.testing.assert_allclose([float(x) for x in stops], endstop, atol=1e-3)
+
+
+def test_a_controller_that_counts_otherwise_leaves_the_bed_to_the_workspace() -> None:
+    robot = dd.load_robot("kossel-2016")
+    for sign, offset in ((1.0, (0.4, 0.41, 0.42)), (-1.0, 0.4), (1.0, 0.0)):
+        other = robot.replace(controller=Controller(sign, offset))
+        assert told(str(files(other)["klipper-delta.cfg"]))[1] == pytest.approx(479.553)

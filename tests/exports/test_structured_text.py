@@ -54,7 +54,7 @@ def test_files_for_all_three_tools(robot: Robot) -> None:
     assert set(texts) == wanted
     for name, text in texts.items():
         assert text.isascii(), name
-        assert fingerprint(robot) in text, name
+        assert texts.fingerprint in text, name
         assert text.endswith("\n"), name
         assert "\t" not in text, name
 
@@ -183,16 +183,16 @@ def test_a_robot_name_cannot_end_a_comment_or_a_file() -> None:
             load(text)
 
 
-def test_friction_in_passive_joints_is_refused(tmp_path: Path) -> None:
+def test_friction_in_passive_joints_is_left_out_with_its_size(tmp_path: Path) -> None:
     robot = dd.load_robot("abb-irb360-6-1600")
-    with pytest.raises(InputError) as error:
-        dd.export(robot, "structured-text", tmp_path)
-    assert "friction.passive is 'prismatic'" in str(error.value)
-    assert "robot.with_friction(passive=())" in str(error.value)
-    assert not any(tmp_path.iterdir())
-    done = dd.export(robot.with_friction(passive=()), "structured-text", tmp_path)
-    assert done.files[0].name == "README-structured-text.md"
-    assert len(done.files) == 24
+    done = dd.export(robot, "structured-text", tmp_path)
+    (term,) = done.left_out
+    assert term.field == "friction.passive"
+    assert 0 < max(term.rms) < max(term.largest)
+    assert term.size in (tmp_path / "README-structured-text.md").read_text()
+    bare = dd.export(robot.with_friction(passive=()), "structured-text", tmp_path / "bare")
+    assert bare.left_out == ()
+    assert len(bare.files) == len(done.files) == 24
 
 
 def test_unknown_options_are_named(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exports.bank_cases import Case, lost_and_put, machine_log, modelled
+from tests.exports.bank_cases import Case, lost_and_put, machine_log, modelled, with_signal
 from tests.exports.st_blark import check_block, parts
 from tests.exports.st_cases import controller_angles, numbered
 from tests.exports.st_evaluator import Instance, instance
 from tests.machines import compiler
 
 from deltadyn.exports.structured_text import Options, files
+from deltadyn.payload.bank_estimator import BankEstimator
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="the plant needs gcc (or cc)")
 CLOSE = 1e-9  # kg
@@ -32,15 +33,14 @@ def call(block: Instance, case: Case, k: int, holding: bool = False) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "holding", "stop"), [("machine", False, 4300), ("full-4", True, 1300)]
+    ("name", "signal", "stop"), [("machine", "stray", 4300), ("full-4", "none", 1300)]
 )
-def test_picks_releases_and_lost_grips(name: str, holding: bool, stop: int) -> None:
-    case = machine_log() if name == "machine" else modelled(name)
+def test_picks_releases_and_lost_grips(name: str, signal: str, stop: int) -> None:
+    case, holding = machine_log() if name == "machine" else modelled(name), signal != "none"
+    case = with_signal(case, signal)
     case = case._replace(q=case.q[:stop], tau=case.tau[:stop])
-    python, block = (
-        lost_and_put(case, holding),
-        instance(text_of(case), "FB_Own_PayloadEstimator", strict=False),
-    )
+    block = instance(text_of(case), "FB_Own_PayloadEstimator", strict=False)
+    python = lost_and_put(case, holding)
     assert {1, 2} <= set(python.event.tolist())
     told, count = 0, 0
     for k in range(stop):
@@ -57,6 +57,12 @@ def test_picks_releases_and_lost_grips(name: str, holding: bool, stop: int) -> N
         count = block.Picks
     assert count == len(python.picks)
     assert told > count > 0
+    if holding:  # it has learned from the picks, as Python's has
+        assert isinstance(case.estimator, BankEstimator)
+        signals = case.estimator.bank.signal
+        np.testing.assert_allclose(block.values["edgecount"], signals.counts.ravel(), atol=CLOSE)
+        np.testing.assert_allclose(block.values["stray"], signals.stray, atol=CLOSE)
+        assert signals.picks[0] > 0
 
 
 def test_refused_samples_change_nothing_and_a_jump_begins_anew() -> None:

@@ -16,9 +16,10 @@ from tests.family.robots import make
 
 import deltadyn as dd
 from deltadyn.exports import export
+from deltadyn.exports.common import write_fingerprint
 from deltadyn.exports.model_test import model_test
 from deltadyn.exports.sheets import symmetric_layout
-from deltadyn.exports.structured_text import head, model_blocks, plain
+from deltadyn.exports.structured_text import head, model_blocks, plain, with_export
 from deltadyn.exports.structured_text.blocks import named
 from deltadyn.exports.structured_text.codesys import axis_order, codesys_files
 from deltadyn.robot import Robot
@@ -38,15 +39,20 @@ def robot_of(kind: str) -> Robot:
     return robot.replace(geometry=replace(robot.rotary, azimuth=clockwise))
 
 
+DIGITS = "0123456789abcdef"
+
+
 @lru_cache(maxsize=8)
 def texts_of(kind: str) -> dict[str, str]:
     robot = robot_of(kind)
-    return codesys_files(robot, "Own", head(robot, "Dynamics"))
+    texts = codesys_files(robot, "Own", head(robot, "Dynamics"))
+    return {name: write_fingerprint(text, DIGITS) for name, text in texts.items()}
 
 
 def block_of(kind: str) -> Instance:
     robot = robot_of(kind)
-    blocks = plain(robot, [named(block, "Own") for block in model_blocks(robot)])
+    own = [with_export(named(block, "Own")) for block in model_blocks(robot)]
+    blocks = write_fingerprint(plain(robot, own), DIGITS)
     return instance(blocks + plain_block(texts_of(kind)[NAME]), "Lowered")
 
 

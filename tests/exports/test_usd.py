@@ -16,7 +16,7 @@ from tests.exports.scene_cases import KINDS, robot_of, states_of
 import deltadyn as dd
 from deltadyn.errors import MissingExtraError
 from deltadyn.exports import usd
-from deltadyn.exports.mjcf.pose import home_angles
+from deltadyn.exports.common import home_angles
 from deltadyn.kinematics.struts import skeleton
 from deltadyn.robot.settings import Friction
 from deltadyn.simulation.plant.mjcf import driven_joints

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from deltadyn.commands.fleet import fleet as command
 from deltadyn.errors import FileError, InputError, MissingExtraError
 from deltadyn.fleet import find_logs, identify_fleet
 from deltadyn.fleet.remote import SCRATCH, Store
+from deltadyn.fleet.sources import StoredLog
 
 BAND = 40.0
 #: Where the store's library looks for credentials in a container.
@@ -132,14 +136,69 @@ def test_the_store_in_memory(robot: dd.Robot, plant: Path, monkeypatch: pytest.M
         system.rm("/plant", recursive=True)
 
 
-def test_what_a_killed_worker_left_is_removed(tmp_path: Path) -> None:
-    fsspec = pytest.importorskip("fsspec")
-    system = fsspec.filesystem("memory")
+@pytest.fixture
+def object_store() -> Iterator[Store]:
+    """A store with one object of seven bytes."""
+    system = pytest.importorskip("fsspec").filesystem("memory")
     system.pipe_file("/left/a.csv", b"content")
-    dead = Path(tempfile.gettempdir()) / f"{SCRATCH}999999999-x"  # above any number of a process
-    dead.mkdir()
-    with Store.of("memory://left", {}).brought("/left/a.csv", 7) as path:
-        assert Path(path).read_bytes() == b"content"
-        assert not dead.exists()
-    assert not Path(path).exists()
+    yield Store.of("memory://left", {})
     system.rm("/left", recursive=True)
+
+
+def _bring(store: Store, send: Connection) -> None:
+    with store.brought("/left/a.csv", 7) as path:
+        send.send(path)
+        send.poll(None)
+
+
+def bringing_process(store: Store) -> tuple[Any, Path, Connection]:
+    """A process that has an object on its disk, and where."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    process = context.Process(target=_bring, args=(store, there))
+    process.start()
+    assert here.poll(60)
+    return process, Path(here.recv()), here
+
+
+def test_what_a_killed_worker_left_is_removed(object_store: Store) -> None:
+    process, dead, _ = bringing_process(object_store)
+    process.kill()
+    process.join()
+    assert dead.read_bytes() == b"content"
+    with object_store.brought("/left/a.csv", 7) as path:
+        assert Path(path).read_bytes() == b"content"
+        assert not dead.parent.exists()
+    assert leftovers() == []
+
+
+def test_containers_with_one_temporary_folder_keep_each_others_objects(
+    object_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of another container have numbers that mean nothing here."""
+    process, living, pipe = bringing_process(object_store)
+
+    def no_process(*_: object) -> None:
+        raise ProcessLookupError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "kill", no_process)
+        with object_store.brought("/left/a.csv", 7):
+            assert living.read_bytes() == b"content"
+    pipe.send("end")
+    process.join()
+    assert process.exitcode == 0
+    assert leftovers() == []
+
+
+def test_an_object_without_a_tag_is_known_by_its_content(object_store: Store) -> None:
+    """A store that tells only times says nothing of the content."""
+    _, ((name, path, mark, size),) = object_store.listed()
+    assert mark == ""
+    log = StoredLog(name, "a", None, path, object_store, mark, size)
+    first = log.fingerprint()
+    system = object_store._system()[0]
+    made = system.store["/left/a.csv"].created
+    system.pipe_file("/left/a.csv", b"another")
+    system.store["/left/a.csv"].created = made
+    assert log.fingerprint() != first

@@ -91,6 +91,34 @@ def test_the_whole_path(folder: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert record("list")["entries"] == []
 
 
+def test_a_wrong_entry_is_corrected_or_removed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    about = ["--serial", "D3-0117", "--zone", "Europe/Berlin", *FAST]
+    call = ["add", str(folder / "robot.yaml"), str(folder / "night0.csv"), *about]
+    run(*call, "--time", "2026-05-03T02:00:00")
+    again = run(*call, "--time", "2026-05-04T02:00:00", "--payload", "1.5").stdout
+    assert "there already, as entry 1: nothing was added" in again
+    assert "the entry's time is 2026-05-03 02:00:00+02:00, not 2026-05-04 02:00:00+02:00" in again
+    assert "the entry's payload is " in again
+    assert "not 1.5 kg as given now" in again
+    told = run("correct", "1", "--time", "2026-05-04T02:00:00", "--reason", "clock").stdout
+    assert "recorded 2026-05-04 02:00:00+02:00" in told
+    assert "--reason" in run("remove", "1", code=2).stderr
+    assert "removed: 1  2026-05-04" in run("remove", "1", "--reason", "payload forgotten").stdout
+    added = record(*call, "--time", "2026-05-04T02:00:00", "--payload", "1.5")["added"][0]
+    assert added["new"]
+    assert added["entry"]["payload_kg"] == 1.5
+    assert added["notes"][0].endswith("payload forgotten")
+    acts = record("journal")["journal"]
+    assert [item["act"] for item in acts] == ["correct", "remove"]
+    assert acts[0]["before"]["time"] == "2026-05-03T00:00:00+00:00"
+    lines = run("journal", "--entry", "1").stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[-1] == "2 acts in the journal of deltadyn-history.db"
+
+
 def test_calls_that_are_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import signal
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from tests.history.samples import START, entry, fit
 from tests.history.writers import die, start, write
 from tests.waits import PATIENCE
 
+from deltadyn.cli import main
 from deltadyn.errors import FileError
 from deltadyn.history import History
 from deltadyn.history.schema import NEWEST
+from deltadyn.history.store import open_database
 
 #: The tables of schema version 1, as the first deltadyn with a history made them.
 VERSION_1 = """
@@ -225,3 +229,87 @@ def test_a_killed_writer_leaves_a_sound_store(place: str, tmp_path: Path) -> Non
         assert len(left.values) == 3
         assert history.add(entry(1)).new
         history.backup(tmp_path / "copy.db")  # checks the copy whole
+
+
+def digests(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal", "unfinished wal", "no tables"])
+@pytest.mark.parametrize("create", [False, True])
+def test_a_foreign_file_stays_as_it_is(tmp_path: Path, mode: str, create: bool) -> None:
+    """Every byte of it, and no file is made beside it."""
+    path = tmp_path / "other.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"PRAGMA journal_mode = {mode.split()[-1] if 'wal' in mode else 'delete'}")
+    if mode == "no tables":
+        other.execute("PRAGMA application_id = 77")
+        other.execute("VACUUM")
+    else:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+        other.execute("INSERT INTO recipes VALUES ('soup')")
+    if mode != "unfinished wal":
+        other.close()
+    before = digests(tmp_path)
+    with pytest.raises(FileError, match="is another program's SQLite file, with"):
+        History(path, create=create)
+    after = digests(tmp_path)
+    assert after.keys() == before.keys()
+    assert after["other.db"] == before["other.db"]
+    assert after.get("other.db-wal") == before.get("other.db-wal")
+    if mode == "unfinished wal":
+        assert other.execute("SELECT name FROM recipes").fetchall() == [("soup",)]
+        other.close()
+
+
+def test_looking_makes_no_history(place: str, tmp_path: Path) -> None:
+    """In a store without tables, or with those of others only; adding may."""
+    if "://" not in place:
+        Path(place).touch()
+    with pytest.raises(FileError, match="holds no history"):
+        History(place, create=False)
+    database = open_database(place, create=True)
+    assert database.tables() == set()
+    if "://" in place:
+        database.rows("CREATE TABLE recipes (name TEXT)")
+        with pytest.raises(FileError, match="holds no history"):
+            History(place, create=False)
+        assert database.tables() == {"recipes"}
+    database.close()
+    with History(place) as history:
+        assert history.entries() == ()
+
+
+def test_a_backup_keeps_a_file_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person is asked; where nobody answers it takes --force."""
+    store, copy = tmp_path / "history.db", tmp_path / "copy.db"
+    copy.write_text("letters")
+    with History(store) as history:
+        history.add(entry(0))
+        with pytest.raises(FileError, match="is there already, and is kept"):
+            history.backup(copy)
+
+    def backup(*more: str, answer: str | None = None) -> Any:
+        runner = CliRunner()
+        with runner.isolation(input=answer):
+            monkeypatch.setattr(sys.stdin.__class__, "isatty", lambda _: answer is not None)
+        words = ["history", "backup", str(copy), "--store", str(store), *more]
+        return runner.invoke(main, words, input=answer)
+
+    refused = backup()
+    assert refused.exit_code == 2
+    assert "is there already" in refused.output
+    assert "--force" in refused.output
+    assert "overwrite" not in refused.output
+    assert backup("--json").exit_code == 2
+    asked = backup(answer="n\n")
+    assert f"Replace {copy}?" in asked.output
+    assert copy.read_text() == "letters"
+    assert backup(answer="y\n").exit_code == 0
+    assert copy.read_bytes().startswith(b"SQLite")
+    copy.write_text("letters")
+    assert backup("--force").exit_code == 0
+    with History(copy, create=False) as restored:
+        assert len(restored.entries()) == 1

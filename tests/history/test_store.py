@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -13,9 +15,10 @@ import pytest
 from tests.history.samples import ROBOT, START, entry, fit, log
 
 import deltadyn as dd
-from deltadyn.errors import FileError, InputError
+from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import file_digest
 from deltadyn.history import Entry, History
+from deltadyn.history.tables import write_tables
 from deltadyn.identification import FitOptions
 from deltadyn.identification.fit import Fit
 from deltadyn.robot.bodies import Geometry
@@ -308,3 +311,118 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sqlalchemy", None)
     with pytest.raises(ImportError, match=r"pip install 'deltadyn\[history\]'"):
         History("postgresql+psycopg://me@127.0.0.1/x")
+
+
+def test_an_entry_is_corrected_and_the_old_one_stays_in_the_journal(place: str) -> None:
+    with History(place) as history:
+        first = history.add(entry(0, temperature=20.0, zone="Europe/Berlin")).entry
+        assert first.number is not None
+        number = first.number
+        changed = history.correct(
+            number, reason="the clock was off", time="2026-05-09T02:00:00", temperature=25.0
+        )
+        assert changed.time == datetime(2026, 5, 9, 0, 0, tzinfo=UTC)  # local in its zone
+        (found,) = history.entries()
+        assert found.as_dict() == changed.as_dict()
+        np.testing.assert_array_equal(found.values, first.values)
+        history.correct(number, reason="wrong cell", serial="D3-0118", note="moved")
+        (moved,) = history.entries(serial="D3-0118")
+        assert (moved.number, moved.note) == (number, "moved")
+        assert history.entries(serial="D3-0117") == ()
+        one, two = history.journal(number)
+        assert (one.act, one.reason, one.entry) == ("correct", "the clock was off", number)
+        assert one.before == json.loads(json.dumps(first.as_dict()))
+        assert two.before["temperature_degC"] == 25.0
+        assert "wrong cell" in two.line
+        assert json.loads(json.dumps(two.as_dict()))["before"]["serial"] == "D3-0117"
+    with History(place) as again:  # it was committed
+        assert len(again.journal()) == 2
+
+
+def test_a_removed_entry_is_in_no_answer_but_the_journal(place: str, tmp_path: Path) -> None:
+    with History(place) as history:
+        numbers = [history.add(fit(k), "D3-0117", time=START + timedelta(days=k)).entry.number
+                   for k in (0, 1)]  # fmt: skip
+        assert numbers[0] is not None
+        whole = history.merged("D3-0117")
+        gone = history.remove(numbers[0], reason="the brake was on")
+        left = history.merged("D3-0117")
+        assert (len(whole.recordings), len(left.recordings)) == (2, 1)
+        assert [item.number for item in history.entries()] == [numbers[1]]
+        (row,) = history.journal()
+        assert (row.act, row.entry, row.reason) == ("remove", numbers[0], "the brake was on")
+        assert row.before["parameters"] == json.loads(json.dumps(gone.as_dict()["parameters"]))
+        files = write_tables(history.entries(), tmp_path)
+        lines = files[0].read_text().splitlines()
+        assert len(lines) == 2
+        added = history.add(fit(0), "D3-0117", time=START)  # it may be added again
+        assert added.new
+        assert added.notes == (
+            f"entry {numbers[0]} of this log was removed on {row.time:%Y-%m-%d}: the brake was on",
+        )
+        copy = history.backup(tmp_path / "copy.db")
+    with History(copy) as found:
+        assert [item.reason for item in found.journal()] == ["the brake was on"]
+
+
+def test_entries_of_one_log_move_together(place: str) -> None:
+    with History(place) as history:
+        first = history.add(entry(0)).entry.number
+        second = history.add(entry(0, method="l1")).entry.number
+        other = history.add(entry(1)).entry.number
+        assert first is not None
+        history.correct(first, reason="wrong cell", serial="B")
+        assert [item.number for item in history.entries(serial="B")] == [first, second]
+        assert [item.number for item in history.entries(serial="D3-0117")] == [other]
+        assert sorted(item.entry for item in history.journal()) == [first, second]
+
+
+def test_the_same_log_with_another_time_or_payload_is_told(place: str) -> None:
+    with History(place) as history:
+        history.add(entry(0, payload=1.5, temperature=20.0))
+        same = history.add(entry(0, payload=1.5, temperature=20.0))
+        assert (same.new, same.notes) == (False, ())
+        later = START + timedelta(days=3)
+        again = history.add(entry(0, payload=2.0, time=later, temperature=20.0))
+        assert not again.new
+        assert again.entry.payload == 1.5
+        assert any(text.startswith("the entry's time is") for text in again.notes)
+        assert "the entry's payload is 1.5 kg, not 2.0 kg as given now" in again.notes
+        assert "the entry's payload" in str(again)
+
+
+def test_wrong_corrections_are_refused_and_change_nothing(place: str) -> None:
+    with History(place) as history:
+        number = history.add(entry(0)).entry.number
+        assert number is not None
+        calls: list[tuple[dict[str, Any], str]] = [
+            ({"reason": "", "note": "x"}, "reason"),
+            ({"reason": "a\nb", "note": "x"}, "reason"),
+            ({"reason": "x" * 501, "note": "x"}, "reason"),
+            ({"reason": "why"}, "at least one of"),
+            ({"reason": "why", "serial": "D3-0117"}, "other than now"),
+            ({"reason": "why", "serial": ""}, "serial"),
+            ({"reason": "why", "zone": "Mars/Base"}, "zone"),
+            ({"reason": "why", "time": "yesterday"}, "time"),
+            ({"reason": "why", "temperature": float("nan")}, "temperature"),
+        ]
+        for keywords, told in calls:
+            with pytest.raises(DeltadynError, match=told):
+                history.correct(number, **keywords)
+        for act in (history.correct, history.remove):
+            with pytest.raises(InputError, match="entry is 99"):
+                act(99, reason="why")
+        assert history.journal() == ()
+        assert len(history.entries()) == 1
+
+
+def test_cells_that_a_spreadsheet_would_run_are_quoted(tmp_path: Path) -> None:
+    texts = ("=1+1", "+49 30", "-note", "@me", "  =A1", "plain", "a=b", "")
+    items = [entry(k, note=text, serial=text.strip() or "s") for k, text in enumerate(texts)]
+    files = write_tables(items, tmp_path)
+    with files[0].open(newline="") as file:
+        notes = [row["note"] for row in csv.DictReader(file)]
+    assert notes == ["'=1+1", "'+49 30", "'-note", "'@me", "'  =A1", "plain", "a=b", ""]
+    negative = entry(0, values=np.array([-1.3, 3.0, 3.1]))
+    with write_tables([negative], tmp_path)[1].open(newline="") as file:
+        assert next(csv.DictReader(file))["value"] == "-1.3"

@@ -8,7 +8,7 @@ from tests.machines import compiler, make_machine
 
 import deltadyn as dd
 from deltadyn.identification import identify
-from deltadyn.identification.terms.clock import Clock
+from deltadyn.identification.terms.clock import Clock, drift_at_times
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 
@@ -30,13 +30,43 @@ def test_time_runs_within_logs_and_from_log_to_log() -> None:
     seen = [part("a", 100, 110), part("a", 190, 200), part("b", 0, 50), part("b", 250, 300)]
     clock = Clock.over(seen)
     assert clock.span is None
-    ends = [(clock(item)[0], clock(item)[-1]) for item in seen]
+    assert clock.restarts
+    ends = [clock.machine_time(item)[[0, -1]] for item in seen]
     want = [(-1.0, -0.95), (-0.55, -0.5), (-0.5, -0.25), (0.75, 1.0)]
     np.testing.assert_allclose(ends, want, atol=1e-12)
     # parts that were not looked at, between the stretches and beyond them
-    np.testing.assert_allclose(clock(part("b", 100, 150))[[0, -1]], [0.0, 0.25], atol=1e-12)
-    np.testing.assert_allclose(clock(part("a", 0, 90)), -1.0)
-    np.testing.assert_allclose(clock(part("b", 310, 320)), 1.0)
+    times = clock.machine_time(part("b", 100, 150))[[0, -1]]
+    np.testing.assert_allclose(times, [0.0, 0.25], atol=1e-12)
+    np.testing.assert_allclose(clock.machine_time(part("a", 0, 90)), -1.0)
+    np.testing.assert_allclose(clock.machine_time(part("b", 310, 320)), 1.0)
+
+
+def test_time_within_each_log_begins_anew_in_seconds() -> None:
+    seen = [part("a", 100, 120), part("b", 0, 80)]
+    clock = Clock.over(seen)
+    ends = [clock.log_time(item)[[0, -1]] for item in seen]
+    np.testing.assert_allclose(ends, [(-1.0, -0.5), (-1.0, 1.0)], atol=1e-12)
+    assert not Clock.over(seen[:1]).restarts
+
+
+def test_drift_cannot_take_the_mean_of_friction_away() -> None:
+    """Its polynomials have no mean over all samples, by either clock, however long the logs are."""
+    seen = [part("a", 100, 120), part("a", 150, 190), part("b", 0, 80), part("c", 5, 6)]
+    drift = np.concatenate([Clock.over(seen)(item) for item in seen])
+    assert drift.shape == (4 * 101, 2, 3)
+    np.testing.assert_allclose(drift.mean(axis=0), 0.0, atol=1e-12)
+    assert np.abs(drift).max() > 0.5
+
+
+def test_drift_at_other_times_lies_between_its_neighbours() -> None:
+    item = part("a", 0, 10)
+    drift = Clock.over([item])(item)
+    t = np.array([0.0, 3.33, 9.99, 10.0])
+    found = drift_at_times(t, item.t, drift)
+    for clock in range(2):
+        for degree in range(3):
+            want = np.interp(t, item.t, drift[:, clock, degree])
+            np.testing.assert_allclose(found[:, clock, degree], want, atol=1e-12)
 
 
 def test_logs_of_one_name_follow_each_other() -> None:
@@ -48,8 +78,10 @@ def test_temperature_is_the_clock_where_it_changes() -> None:
     seen = [part("a", 0, 10, (20.0, 30.0)), part("b", 0, 10, (30.0, 25.0))]
     clock = Clock.over(seen)
     assert clock.span == pytest.approx(10.0)
-    np.testing.assert_allclose(clock(seen[1])[[0, -1]], [1.0, 0.0])
-    np.testing.assert_allclose(clock(part("c", 5, 6, (15.0, 20.0))), -1.0)  # not seen before
+    assert not clock.restarts
+    np.testing.assert_allclose(clock.machine_time(seen[1])[[0, -1]], [1.0, 0.0])
+    cold = part("c", 5, 6, (15.0, 20.0))  # not seen before
+    np.testing.assert_allclose(clock.machine_time(cold), -1.0)
     assert Clock.over([part("a", 0, 10, (20.0, 21.0))]).span is None  # too little
     assert Clock.over([*seen, part("c", 0, 10)]).span is None  # not in all logs
     hole = replace(seen[0], temperature=np.full(101, np.nan))

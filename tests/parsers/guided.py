@@ -31,6 +31,7 @@ GUIDED = (
     "robot file",
     "column map",
     "deltadyn.toml",
+    "studio.json",
     "motion CSV",
     "fit JSON",
     "TDMS",

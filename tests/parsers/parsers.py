@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from tests.mutations import (
     Mutator,
@@ -28,6 +29,7 @@ from tests.mutations import (
 )
 
 import deltadyn as dd
+from deltadyn.errors import InputError
 
 Files = Mapping[str, bytes]
 
@@ -153,9 +155,15 @@ TOML = b"""\
 robot = "example-delta"
 columns = "columns.yaml"
 [reading]
-rate = 1000.0
+sample_time = 0.001
+torque_side = "motor"
+rated_torque = [1.5, 1.5, 1.5]
 [identify]
 method = "convex"
+seed = 3
+payload = 0.5
+hold = true
+validate = ["a.csv", "b.csv"]
 [runs.identify]
 arguments = ["--method", "convex", "--", "robot.yaml", "log.csv"]
 deltadyn = "0.2"
@@ -168,7 +176,14 @@ def project_file(folder: Path) -> Parser:
     import os
 
     from deltadyn.cli import main
-    from deltadyn.commands.project import changed_inputs, defaults, project_robot, read_project
+    from deltadyn.commands.common import reading_options
+    from deltadyn.commands.project import (
+        changed_inputs,
+        defaults,
+        project_robot,
+        read_project,
+        refuse_hidden,
+    )
 
     def read(folder: Path) -> object:
         before = Path.cwd()
@@ -177,7 +192,18 @@ def project_file(folder: Path) -> Parser:
             found = read_project() or {}
             runs = found.get("runs", {})
             changed = [changed_inputs(run) for run in runs.values()]
-            return found, defaults(main), project_robot(), changed
+            for run in runs.values():
+                refuse_hidden(run)
+            given = defaults(main)
+            try:
+                calls = [
+                    main.commands[name].make_context(name, ["a", "b"], default_map=given.get(name))
+                    for name in ("identify", "validate")
+                ]
+            except click.ClickException as error:  # what click says in a sentence itself
+                raise InputError("option", error.format_message()[:80], "its own") from None
+            reading = reading_options(calls[0].params["columns"], calls[0].params["read"])
+            return found, project_robot(), changed, reading
         finally:
             os.chdir(before)
 
@@ -572,6 +598,21 @@ def changed_rows(good: bytes, rng: Rng) -> bytes:
     return bytes(base.serialize())
 
 
+def changed_lead(good: bytes, rng: Rng) -> bytes:
+    """The lead of a segment of TDMS: kinds of content, version, where data and the next begin."""
+    leads = [at for at in range(len(good) - 28) if good[at : at + 4] == b"TDSm"]
+    if not leads:
+        return changed_numbers(good, rng)
+    at = leads[int(rng.integers(0, len(leads)))]
+    return good[: at + 4] + changed_numbers(good[at + 4 : at + 28], rng) + good[at + 28 :]
+
+
+def changed_names(good: bytes, rng: Rng) -> bytes:
+    """Paths, names of properties and units of TDMS, with or without their lengths."""
+    at = int(rng.integers(0, max(1, len(good) // 2)))
+    return good[:at] + changed_tokens(good[at : at + 200], rng) + good[at + 200 :]
+
+
 def tdms(folder: Path) -> Parser:
     import nptdms
 
@@ -597,7 +638,22 @@ def tdms(folder: Path) -> Parser:
             if number:
                 writer.write_segment(objects)
         goods.append({"log.tdms": path.read_bytes()})
-    return Parser(goods, reads_recording("log.tdms"), BINARY)
+    stamped = {"Time": (np.datetime64("2026-05-03T02:00:00", "us") + 1000 * np.arange(ROWS), {})}
+    several = folder / "several.tdms"
+    with nptdms.TdmsWriter(several) as writer:
+        for number, part in enumerate((slice(0, 8), slice(8, ROWS))):
+            objects = [
+                nptdms.RootObject({"author": "a", "count": number}),
+                nptdms.GroupObject("log", {"rate": 1e3}),
+                *(
+                    nptdms.ChannelObject("log", name, data[part], properties=properties)
+                    for name, (data, properties) in (stamped | timed | stamped).items()
+                ),
+            ]
+            writer.write_segment(objects)
+    goods.append({"log.tdms": several.read_bytes()})
+    changes = (*BINARY, changed_end, changed_lead, changed_names)
+    return Parser(goods, reads_recording("log.tdms"), changes)
 
 
 # The history, streams and measurements.
@@ -740,11 +796,59 @@ def calibration_bag(folder: Path) -> Parser:
     return Parser(goods, read, BINARY, {".yaml": TEXT, ".db3": (*BINARY, changed_rows)})
 
 
+# The studio.
+
+
+def studio_session(folder: Path) -> Parser:
+    """A session of the studio: its state, the robot, the columns and the start of a log."""
+    from deltadyn.studio.project import open_project, save_project
+    from deltadyn.studio.session import Session, Upload
+
+    robot = dd.load_robot("example-delta")
+    t, q, tau = log()
+    rows = [",".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, q, tau]).tolist()]
+    content = "\n".join([",".join(NAMES), *rows]).encode()
+    goods: list[Files] = []
+    for number in range(2):
+        session = Session(robot, 5.0)
+        session.move([0.01, 0.0, robot_height(robot)])
+        if number:
+            session.play("gate")
+            points = "".join(f"{k / 100},0,{k / 1000},{robot_height(robot)}\n" for k in range(10))
+            session.upload_motion(Upload("m.csv", f"t_s,x_m,y_m,z_m\n{points}".encode()))
+            session.upload_log(Upload("log.csv", content), payload=0.5)
+            session.upload_log(Upload("other.csv", content), held_out=True)
+        place = save_project(session, str(folder / str(number)))
+        files = {path.relative_to(place).as_posix(): path for path in place.rglob("*.*")}
+        read = {name: path.read_bytes() for name, path in files.items() if path.is_file()}
+        goods.append({"studio.json": read.pop("studio.json"), **read})
+
+    def read_project_folder(folder: Path) -> object:
+        found = Session(robot, 5.0)
+        open_project(found, str(folder))
+        return found.pose, found.track
+
+    return StudioParser(goods, read_project_folder, JSON)
+
+
+@dataclass(frozen=True)
+class StudioParser(Parser):
+    """Damages studio.json alone: robots, columns, logs and motions have parsers of their own."""
+
+    def damaged(self, seed: int, number: int) -> dict[str, bytes]:
+        rng = np.random.default_rng([seed, number])
+        files = dict(self.goods[number % len(self.goods)])
+        change = self.changes[int(rng.integers(0, len(self.changes)))]
+        files["studio.json"] = change(files["studio.json"], rng)
+        return files
+
+
 #: By the name of the format; each is made in a folder of its own.
 PARSERS: dict[str, Callable[[Path], Parser]] = {
     "robot file": robot_file,
     "column map": column_map,
     "deltadyn.toml": project_file,
+    "studio.json": studio_session,
     "motion CSV": motion_table,
     "fit JSON": fit_record,
     "saved information": saved_information,
@@ -765,6 +869,7 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
 
 #: Inputs in CI, where a read takes more than some 2 ms; of the others 2,000.
 FEWER = {
+    "studio.json": 300,
     "fit JSON": 1000,
     "MAT 5": 1000,
     "MAT 7.3": 500,

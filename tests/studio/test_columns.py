@@ -1,5 +1,9 @@
 """The table of columns: guesses, choices, what they ask for, and the column map to take away."""
 
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
@@ -18,6 +22,7 @@ from deltadyn.studio.log import (
     refuse_other_convention,
 )
 from deltadyn.studio.motion import FROM_LOG
+from deltadyn.studio.project import open_project, save_project
 from deltadyn.studio.session import Session, Upload, UploadError
 
 
@@ -153,6 +158,60 @@ def test_a_reversed_axis_is_found_and_taken(session: Session) -> None:
     assert explained(overlay_rows(session.overlay(), "123")[1]) > 90
     # its offset is known to a few degrees only
     np.testing.assert_allclose(right.recording.q, simulated(1).q, atol=np.radians(8.0))
+
+
+def test_logs_beside_are_read_again_with_the_conventions_of_the_log(session: Session) -> None:
+    """They were uploaded before the conventions were taken."""
+    session.upload_log(Upload("log.csv", foreign_bytes(reversed_axis=True)))
+    held = session.upload_log(Upload("o.csv", foreign_bytes(2, reversed_axis=True)), held_out=True)
+    empty = session.upload_empty(Upload("e.csv", foreign_bytes(3, reversed_axis=True)))
+    for wrong, seed in ((held, 2), (empty, 3)):
+        assert np.abs(wrong.recording.tau[:, 1] + simulated(seed).tau[:, 1]).max() < 1e-3
+    session.take_conventions()
+    for right, seed in ((session.held_out, 2), (session.empty, 3)):
+        assert right is not None
+        np.testing.assert_allclose(right.recording.tau, simulated(seed).tau, atol=1e-4)
+        np.testing.assert_allclose(right.recording.q, simulated(seed).q, atol=np.radians(8.0))
+    assert session.notice == ""
+
+
+def test_a_log_beside_that_cannot_be_read_any_more_is_put_away(session: Session) -> None:
+    session.upload_log(Upload("log.csv", foreign_bytes()))
+    other = foreign_bytes(2).replace(b"Drehmoment", b"Strom")
+    session.upload_log(Upload("other.csv", foreign_bytes(2)), held_out=True)
+    assert session.held_out_draft is not None
+    draft = session.held_out_draft
+    session.held_out_draft = replace(draft, upload=Upload("other.csv", other[:200]))
+    assert session.draft is not None
+    session.choose_columns(form(session.draft, sign_6="-1"))
+    assert session.held_out is None
+    assert session.notice.startswith("the held-out log was put away: ")
+    assert session.log is not None
+
+
+def test_a_log_with_holes_is_mended_and_cut(session: Session, tmp_path: Path) -> None:
+    rows = foreign_bytes().split(b"\r\n")
+    for line in range(501, 504):  # three torques are missing
+        cells = rows[line].split(b";")
+        cells[5] = b""
+        rows[line] = b";".join(cells)
+    log = session.upload_log(Upload("log.csv", b"\r\n".join(rows)))
+    assert "not finite" in log.findings.kinds
+    assert session.draft is not None
+    html = draft_html(session.draft, 3)
+    assert "fill NaN, up to 5 in a row" in html
+    values = {**form(session.draft), "asked.repair": "1", "asked.stop": "2.5"}
+    mended = session.choose_columns(values)
+    assert "not finite" not in mended.findings.kinds
+    assert len(mended.recording) == 2500
+    assert "interpolated at 3 samples" in mended.recording.provenance.repairs[0]
+    folder = save_project(session, str(tmp_path / "mine"))
+    other = Session(dd.load_robot(ROBOT), max_upload=5)
+    open_project(other, str(folder))
+    assert other.log is not None
+    np.testing.assert_array_equal(other.log.recording.tau, mended.recording.tau)
+    reading = tomllib.loads((folder / "deltadyn.toml").read_text())["reading"]
+    assert reading == {"stop": 2.5, "repair": ["nan"]}
 
 
 def test_a_right_log_stands_as_logged(session: Session) -> None:

@@ -11,8 +11,10 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +23,8 @@ from tests.waits import PATIENCE
 import deltadyn as dd
 from deltadyn.commands.studio import studio
 from deltadyn.errors import InputError
-from deltadyn.studio.server import HOST, Studio, free_port
+from deltadyn.studio.access import LOOPBACK, free_port
+from deltadyn.studio.server import Studio
 
 viser = pytest.importorskip("viser", reason="the extra deltadyn[studio] is not installed")
 
@@ -42,7 +45,7 @@ def test_it_listens_on_this_machine_only(running: Studio) -> None:
     with urllib.request.urlopen(running.address, timeout=PATIENCE) as page:
         assert page.status == 200
     listening = running._server._websock_server._host
-    assert listening == HOST == "127.0.0.1"
+    assert listening == LOOPBACK == "127.0.0.1"
     others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
     for address in others - {"127.0.0.1", "::1"}:
         if str(address).startswith("127."):
@@ -51,19 +54,22 @@ def test_it_listens_on_this_machine_only(running: Studio) -> None:
             socket.create_connection((str(address), running.port), timeout=1).close()
 
 
-def visit(running: Studio, origin: str) -> str:
-    """What a page of this origin gets: a window, or the code with which it is sent away."""
+def visit(running: Studio, origin: str, cookie: str = "") -> str:
+    """What a page of this origin gets: a window, or the status with which it is sent away."""
     from websockets.asyncio.client import connect
-    from websockets.exceptions import ConnectionClosed
+    from websockets.exceptions import ConnectionClosed, InvalidStatus
     from websockets.typing import Origin, Subprotocol
 
     async def come() -> str:
         while len(running._windows):  # those before are going
             await asyncio.sleep(0.05)
-        protocol = Subprotocol(f"viser-v{viser.__version__}")
-        url = running.address.replace("http", "ws")
+        url = f"ws://127.0.0.1:{running.port}"
         async with connect(
-            url, subprotocols=[protocol], origin=Origin(origin), max_size=None
+            url,
+            subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
+            origin=Origin(origin),
+            additional_headers={"Cookie": cookie} if cookie else None,
+            max_size=None,
         ) as page:
             await page.send(_camera())  # viser tells of a client when its camera is known
             until = time.monotonic() + PATIENCE
@@ -78,7 +84,10 @@ def visit(running: Studio, origin: str) -> str:
                     return "window"
         return "nothing"
 
-    return asyncio.run(come())
+    try:
+        return asyncio.run(come())
+    except InvalidStatus as refused:
+        return f"status {refused.response.status_code}"
 
 
 def _camera() -> bytes:
@@ -106,9 +115,77 @@ def test_pages_of_other_sites_are_refused(
 ) -> None:
     assert visit(running, running.address) == "window"
     assert visit(running, f"http://localhost:{running.port}") == "window"
-    assert visit(running, "https://example.org") == "closed 1008"
-    assert visit(running, f"http://127.0.0.1:{running.port + 1}") == "closed 1008"
+    clients: list[object] = []
+    running._server._websock_server.on_client_connect(clients.append)
+    assert visit(running, "https://example.org") == "status 403"
+    assert visit(running, f"http://127.0.0.1:{running.port + 1}") == "status 403"
+    assert clients == []  # refused by the handshake: viser never knew of them
     assert "was refused" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def open_to_all() -> Iterator[Studio]:
+    """As in a container: other machines reach it."""
+    server = Studio(dd.load_robot("example-delta"), 0, 5, host="0.0.0.0")
+    yield server
+    server.stop()
+
+
+def get(url: str, cookie: str = "") -> tuple[int, dict[str, str]]:
+    """Status and head of an answer; redirects are not followed."""
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE)
+    try:
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        connection.request("GET", path or "/", headers={"Cookie": cookie} if cookie else {})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, {key.lower(): value for key, value in answer.getheaders()}
+    finally:
+        connection.close()
+
+
+def test_other_machines_need_the_token(open_to_all: Studio) -> None:
+    address, port = open_to_all.address, open_to_all.port
+    bare = f"http://127.0.0.1:{port}/"
+    assert address.startswith(f"{bare}?token=")
+    token = address.partition("=")[2]
+    assert len(token) >= 32
+    assert get(bare)[0] == 403
+    assert get(f"{bare}?token=x")[0] == 403
+    assert get(bare, "deltadyn-studio=x")[0] == 403
+    assert get(bare, '=;"=;a b')[0] == 403
+    status, head = get(address)
+    assert (status, head["location"]) == (303, "/")  # the token leaves the address line
+    cookie = head["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    own = cookie.partition(";")[0]
+    assert get(bare, own)[0] == 200
+    here = f"http://127.0.0.1:{port}"
+    assert visit(open_to_all, here) == "status 403"
+    assert visit(open_to_all, "http://example.org", own) == "status 403"
+    assert visit(open_to_all, here, own) == "window"
+    assert "without encryption" in open_to_all.warning
+    assert token not in open_to_all.warning
+
+
+def test_it_listens_on_all_addresses_where_asked(open_to_all: Studio) -> None:
+    """As a port that a container publishes arrives: on another address than the loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing; tells which address is ours
+        except OSError:
+            pytest.skip("this machine has no address but the loopback")
+        own = probe.getsockname()[0]
+    query = open_to_all.address.partition("?")[2]
+    assert get(f"http://{own}:{open_to_all.port}/?{query}")[0] == 303
+
+
+def test_hosts_that_are_not_ours_are_refused() -> None:
+    for host in ("192.0.2.7", "no.such.host.invalid", "a b"):
+        with pytest.raises(InputError, match=r"--host is .*an address"):
+            Studio(dd.load_robot("example-delta"), 0, 5, host=host)
 
 
 def test_it_is_never_shared(running: Studio, capsys: pytest.CaptureFixture[str]) -> None:

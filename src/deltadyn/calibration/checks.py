@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -119,13 +120,24 @@ def _refuse_units(item: Positions, p: FloatArray, y: FloatArray, closed: BoolArr
     reach = float(np.linalg.norm(near, axis=1).max() / np.median(np.linalg.norm(near, axis=1)))
     odd = np.flatnonzero(each > THOUSAND * max(reach, 1.0))
     if item.frame == "base":
-        odd = np.union1d(odd, np.flatnonzero(each < 1 / THOUSAND))
+        odd = np.union1d(odd, _other_unit(p, y))
     if odd.size:
         row = int(np.flatnonzero(closed)[odd[0]])
         raise InputError(
             "p", item.p[row].tolist(), "one unit in all rows: m and mm seem mixed",
             where=f"pose {item.names[row]} and {odd.size - 1} more",
         )  # fmt: skip
+
+
+def _other_unit(p: FloatArray, y: FloatArray) -> Any:
+    """Rows of y (N, 3) that fit p (N, 3) a thousand times larger or smaller, and not as they are.
+
+    A point near the origin is small and fits.
+    """
+    off = np.linalg.norm(y - p, axis=1)
+    scaled = [np.linalg.norm(y * scale - p, axis=1) for scale in (1e3, 1e-3)]
+    far = off > 0.1 * float(np.median(np.linalg.norm(p, axis=1)))
+    return np.flatnonzero(far & (np.minimum(*scaled) < 0.1 * off))
 
 
 def _refuse_spread(item: Positions, p: FloatArray) -> list[Finding]:

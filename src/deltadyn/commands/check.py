@@ -18,6 +18,7 @@ from deltadyn.commands.common import (
     page_option,
     reading_options,
     robot_argument,
+    spoken,
     written,
 )
 from deltadyn.commands.project import project_robot
@@ -73,7 +74,7 @@ def check(
     if as_json:
         echo_json({**found.as_dict(), **files})
     else:
-        click.echo(str(found))
+        click.echo(spoken(str(found)))
         if out is not None:
             click.echo(f"\n{written(*files.values())}")
         elif files:

@@ -6,8 +6,10 @@ import difflib
 import errno
 import json
 import os
+import re
 import select
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +21,7 @@ import click
 
 from deltadyn.commands.project import FILE, project_robot, record_run
 from deltadyn.errors import DeltadynError, InputError, OldFileWarning, UnknownNameError
+from deltadyn.messages import escape_control_characters, hide_passwords
 from deltadyn.systems import on_windows
 
 if TYPE_CHECKING:
@@ -62,27 +65,69 @@ SPOKEN = {
     "set `payload` of the recordings": "give it with --payload",
     "fit.details() has all": "--verbose and the report have all",
     'leave `terms` at "auto"': "leave --terms at auto",
+    "repair(kinds=['not finite'])": "--repair nan",
+    "repair(kinds=['duplicate time'])": "--repair duplicate-time",
+    "repair(kinds=['decreasing time'])": "--repair decreasing-time",
+    "repair(kinds=['gap'])": "--repair gap",
+    "repair(kinds=['encoder wrap'])": "--repair encoder-wrap",
+    "repair='nan'": "--repair nan",
+    "repair='decreasing-time'": "--repair decreasing-time",
+    "leave longer ones out by start, stop or exclude": "leave longer ones out by --from, --to or "
+    "--exclude",
+    "Cut these rows out, or": "Leave these rows out (--exclude, --from, --to), or",
+    "or interpolate=True": "or --interpolate",
+    'bad_rows="skip"': "--read bad_rows=skip",
+    "bad_rows='skip'": "--read bad_rows=skip",
 }
 
 
 def spoken(text: str) -> str:
-    """A text of the library in the words of the command line."""
+    """A text of the library in the words of the command line, fit for a terminal."""
+    return escape_control_characters(hide_passwords(_in_words_of_options(text)))
+
+
+def _in_words_of_options(text: str) -> str:
+    """The text with options in the place of arguments.
+
+    Advice to pass an option that the command does not have is left out.
+    """
     for said, here in SPOKEN.items():
+        if said in text and not _has_options(here):
+            advice = rf"{re.escape(said)}[^;.]*"  # a sentence of its own, or the end of one
+            text = re.sub(rf"(?<=\.) *Or {advice}\.?|(?:[,;]? *\bor )?{advice}", "", text).rstrip()
         text = text.replace(said, here)
     return text
 
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def _has_options(text: str) -> bool:
+    """Whether the command that runs has all options that a text names outside of `...`."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return True
+    known = {name for item in context.command.params for name in (*item.opts, "--help")}
+    return set(OPTION.findall(re.sub("`[^`]*`", "", text))) <= known
+
+
 def _spoken_record(record: Any) -> Any:
-    """The same for all texts of a record."""
+    """The same for all texts of a record; JSON writes control characters in its own way."""
     if isinstance(record, str):
-        return spoken(record)
+        return hide_passwords(_in_words_of_options(record))
     if isinstance(record, dict):
         return {key: _spoken_record(value) for key, value in record.items()}
     return [_spoken_record(item) for item in record] if isinstance(record, list) else record
 
 
 def hint(error: BaseException, command: str) -> str:
-    """A line that helps on; empty where the error says it all."""
+    """A line that helps on, with the command's options; empty where the error says it all."""
+    line = _hint_of(error, command)
+    return line if _has_options(line) else f"`{command} --help` shows an example"
+
+
+def _hint_of(error: BaseException, command: str) -> str:
+    """What helps on after an error, whichever the command is."""
     if isinstance(error, UnknownNameError) and isinstance(error.value, str):
         near = difflib.get_close_matches(error.value, error.names, n=1)
         if near and "did you mean" not in str(error):
@@ -123,13 +168,16 @@ def _disk(error: BaseException | None) -> bool:
 
 
 NO_ROOM = (errno.ENOSPC, errno.EROFS, errno.EFBIG)
-ANSWER_NO, WRONG_CALL = 1, 2  # exit status: the answer is no; the call or its input is wrong
+#: Exit status: the answer is no; the call or its input is wrong; the memory is used up.
+ANSWER_NO, WRONG_CALL, OUT_OF_MEMORY = 1, 2, 3
 STDOUT = 1  # the file number of the output
 STOPPED, CUT_OFF = 130, 141  # by Ctrl-C, or by the end of a pipe, as shells count it
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Show what went wrong in one sentence and exit with 2; `--debug` shows the traceback.
+    """Show what went wrong in one sentence and exit with 2, or 3 where the memory is used up.
+
+    `--debug` shows the traceback.
 
     Inside a project the choices of a run that ended are recorded for `deltadyn repeat`.
     """
@@ -141,9 +189,12 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with _made_folders(kwargs):
                 command(*args, **kwargs)
-        except (DeltadynError, OSError) as error:
-            if debug:
+        except Exception as error:
+            memory = _memory_error(error)
+            if debug or not (memory or isinstance(error, DeltadynError | OSError)):
                 raise
+            if memory:
+                _end_out_of_memory(error, bool(kwargs.get("as_json")))
             if _broken_pipe(error) and _reader_has_gone():
                 sys.exit(CUT_OFF)
             line = hint(error, context.command_path)
@@ -166,6 +217,32 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         _record(context)
 
     return run
+
+
+def _memory_error(error: BaseException | None) -> bool:
+    """Whether an error comes from memory that is used up, here or in a worker process."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        if any(kind.__name__ == "TerminatedWorkerError" for kind in type(error).__mro__):
+            return True  # of joblib: the system ends a process that takes too much
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _end_out_of_memory(error: BaseException, as_json: bool) -> None:
+    """Say that the memory is used up, and exit with 3."""
+    reason = " ".join(str(error).split())[:300]
+    traceback.clear_frames(error.__traceback__)  # with the arrays in them
+    text = "the memory is used up" + (f": {reason}" if reason else "")
+    line = "close other programs, use fewer workers, or take shorter logs"
+    if as_json:
+        echo_json({"error": {"kind": "MemoryError", "message": text, "hint": line}})
+    else:
+        click.echo(f"deltadyn: {text}\nhint: {line}", err=True)
+    sys.exit(OUT_OF_MEMORY)
 
 
 def _record(context: click.Context) -> None:
@@ -364,6 +441,14 @@ terms_option = click.option(
 no_check_option = click.option(
     "--no-check", is_flag=True, help="Take logs with a wrong sign or unit as they are."
 )
+require_option = click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="NAME=LIMIT",
+    help="Limit of the residual on held-out logs: rms, maximum, mean, std or relative, as rms=2Nm, "
+    "rms=2,2,3Nm (by axis) or relative=5%; exit status 1 where it is not met.",
+)
 held_out_option = click.option(
     "--validate", "held_out", multiple=True, metavar="LOG", help="Held-out log."
 )
@@ -403,7 +488,10 @@ def robot_option(default: str, text: str) -> Callable[..., Any]:
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `--columns` and `--read` of commands that read logs."""
+    """How the logs of a command are read: columns, options of the reader, what is mended.
+
+    What is mended goes into `read`, as KEY=VALUE of the reader's options.
+    """
     columns = click.option(
         "--columns", default=None, metavar="FILE", help="Column map of the logs (YAML)."
     )
@@ -413,7 +501,70 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="KEY=VALUE",
         help="How to read them, e.g. torque_side=motor, sample_time=0.001; see docs/recordings.md.",
     )
-    return columns(read(command))
+    repair = click.option(
+        "--repair",
+        "repair_kinds",
+        multiple=True,
+        type=click.Choice(["nan", "gap", "duplicate-time", "decreasing-time", "encoder-wrap"]),
+        help="Repair logs as they are read: NaN cells and missing rows, up to 5 in a row, ...",
+    )
+    interpolate = click.option(
+        "--interpolate", is_flag=True, help="Take channels of other clocks at the times of q1."
+    )
+    start = click.option(
+        "--from", "start_s", type=float, default=None, metavar="S", help="Leave out rows before."
+    )
+    stop = click.option(
+        "--to", "stop_s", type=float, default=None, metavar="S", help="Leave out rows from here on."
+    )
+    exclude = click.option(
+        "--exclude",
+        "excluded_s",
+        multiple=True,
+        callback=_checked_ranges,
+        metavar="S:S",
+        help="Leave out the rows of a time range, e.g. 3.2:4.5, on the log's own clock.",
+    )
+
+    @wraps(command)
+    def with_corrections(*args: Any, **options: Any) -> None:
+        options["read"] = (*options["read"], *_corrections(options))
+        command(*args, **options)
+
+    for option in (exclude, stop, start, interpolate, repair, read, columns):
+        with_corrections = option(with_corrections)
+    return with_corrections
+
+
+def _corrections(options: dict[str, Any]) -> Iterator[str]:
+    """The options that mend a log, as KEY=VALUE of the reader; they are taken out."""
+    kinds, ranges = options.pop("repair_kinds"), options.pop("excluded_s")
+    if kinds:
+        yield f"repair={json.dumps(list(kinds))}"
+    if options.pop("interpolate"):
+        yield "interpolate=true"
+    for key in ("start", "stop"):
+        value = options.pop(f"{key}_s")
+        if value is not None:
+            yield f"{key}={value!r}"
+    if ranges:
+        yield f"exclude={json.dumps([_time_range(text) for text in ranges])}"
+
+
+def _checked_ranges(_context: Any, _parameter: Any, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The same texts, each of two times."""
+    for text in texts:
+        try:
+            _time_range(text)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not two times in s, as 3.2:4.5") from None
+    return texts
+
+
+def _time_range(text: str) -> list[float]:
+    """The two times of "3.2:4.5"."""
+    low, high = (float(part) for part in text.split(":"))
+    return [low, high]
 
 
 def reading_options(columns: str | None, read: Sequence[str]) -> ReadOptions:

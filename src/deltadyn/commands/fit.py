@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -25,6 +26,7 @@ from deltadyn.commands.common import (
     page_option,
     read_logs,
     reading_options,
+    require_option,
     robot_argument,
     robot_of,
     seed_option,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from deltadyn.identification.verdict import Verdict
     from deltadyn.recording import Recording
     from deltadyn.robot import Robot
+    from deltadyn.validation import LimitCheck
 
 #: What --limbs means for `tied`.
 LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
@@ -75,6 +78,7 @@ LIMBS: dict[str | None, bool | Literal["auto"] | None] = {
 @stribeck_option
 @terms_option
 @held_out_option
+@require_option
 @click.option("--out", default="identified", help="Name of the files to write.")
 @click.option("--verbose", is_flag=True, help="Print all parameters, terms and fields.")
 @seed_option()
@@ -95,6 +99,7 @@ def identify(
     stribeck: bool,
     terms: str | None,
     held_out: tuple[str, ...],
+    required: tuple[str, ...],
     out: str,
     verbose: bool,
     seed: int,
@@ -104,7 +109,7 @@ def identify(
 
     Beside it come a JSON and a report, which say of every field whether it was identified.
 
-    Exit status 1 where the verdict is "not to be trusted".
+    Exit status 1 where the verdict is "not to be trusted", or a --require is not met.
     """
     from dataclasses import replace
 
@@ -113,8 +118,12 @@ def identify(
     from deltadyn.identification.methods.two_step import without_rod
     from deltadyn.report.study import judged_on
     from deltadyn.report.write import write_report
+    from deltadyn.validation import check_limits
 
     robot, options = robot_of(name), reading_options(columns, read)
+    limits = _limits(robot, required)
+    if limits and not held_out:
+        raise InputError("--require", required[0], "left out without a held-out log (--validate)")
     apart = read_logs(robot, held_out, payload, options)
     # the first log of "two-step" is that of the robot without its rod
     bare = 1 if method == "two-step" else 0
@@ -142,16 +151,21 @@ def identify(
         page = write_report(judged, with_ending(out, ".html"), numbers=False)
         robot_file, record = fit.save(out)
     files = {"robot": str(robot_file), "record": str(record), "report": str(page)}
+    checks = () if found is None else check_limits(found, limits)
+    more = {"required": [item.as_dict() for item in checks]} if limits else {}
     if as_json or not verbose:
-        show(fit, as_json, files=files, validation=None if found is None else found.as_dict())
+        validated = None if found is None else found.as_dict()
+        show(fit, as_json, files=files, validation=validated, **more)
     else:
         click.echo(spoken(fit.details()))
     if not as_json:
         if found is not None:
             click.echo(f"\n{found}")
         _tell(replace(fit.verdict, notes=()))  # the fit's text has them
+        _show_checks(checks)
         click.echo(f"\n{written(*files.values())}")
     _refuse_bad(fit.verdict)
+    _refuse_unmet(checks)
 
 
 @click.command(epilog="Example: deltadyn validate identified.yaml held-out.csv --out report.html")
@@ -167,6 +181,7 @@ def identify(
 @carried_option
 @log_options
 @no_check_option
+@require_option
 @page_option
 @json_option
 @guarded
@@ -180,15 +195,25 @@ def validate(
     columns: str | None,
     read: tuple[str, ...],
     no_check: bool,
+    required: tuple[str, ...],
     out: str | None,
     as_json: bool,
 ) -> None:
-    """How well a robot's model predicts the torque of logs, and what it misses."""
+    """How well a robot's model predicts the torque of logs, and what it misses.
+
+    Exit status 1 where a --require is not met.
+    """
+    from dataclasses import asdict
+
     from deltadyn.recording.checks import refuse_spoiled
-    from deltadyn.validation import compare
+    from deltadyn.recording.recording import DataSource
+    from deltadyn.validation import check_limits, compare
     from deltadyn.validation import validate as run
 
     robot = robot_of(name)
+    limits = _limits(robot, required)
+    if limits and against is not None:
+        raise InputError("--require", required[0], "left out with --against")
     records = read_logs(robot, logs, payload, reading_options(columns, read))
     warnings: list[str] = []
     for record in () if no_check else records:
@@ -203,7 +228,13 @@ def validate(
         both = {names[0]: robot, names[1]: other}
         laws = None if model is None else dict.fromkeys(both, model)
         found = compare(both, records, band=bands(band), dynamics=laws)
-    show_with_page(found, out, as_json, warnings=warnings)
+    data = [asdict(DataSource.of(record)) for record in records]
+    checks = check_limits(found, limits) if limits else ()
+    more = {"required": [item.as_dict() for item in checks]} if limits else {}
+    show_with_page(found, out, as_json, warnings=warnings, data=data, **more)
+    if not as_json:
+        _show_checks(checks)
+    _refuse_unmet(checks)
 
 
 # The whole report of a fit, or several fits side by side.
@@ -299,6 +330,26 @@ def report(
         _tell(verdict)
         click.echo(f"\nwritten: {', '.join(files_written.values())} (open the page in a browser)")
     _refuse_bad(verdict)
+
+
+def _limits(robot: Robot, required: tuple[str, ...]) -> dict[str, Any]:
+    """The limits of --require."""
+    if not required:
+        return {}
+    from deltadyn.validation.limits import parse_limits
+
+    return dict(parse_limits(required, robot))
+
+
+def _show_checks(checks: Sequence[LimitCheck]) -> None:
+    for item in checks:
+        click.echo(str(item))
+
+
+def _refuse_unmet(checks: Sequence[LimitCheck]) -> None:
+    """Exit status 1 where a limit of the user is not met."""
+    if not all(item.met for item in checks):
+        sys.exit(ANSWER_NO)
 
 
 def _calibration(robot: Robot, files: tuple[str, ...]) -> Calibration | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -122,8 +123,10 @@ def add(
 ) -> None:
     """Identify the robot from each LOG, and keep what was found with its factors.
 
-    A log that is there already is told and not added again. Of several logs one that cannot be
-    added costs itself, and the exit status is 2. It is 1 where a new fit is not to be trusted.
+    A log that is there already is not added again; where its time, payload or temperature is
+    given otherwise now, that is said, and `history correct` or `history remove` mends it. Of
+    several logs one that cannot be added costs itself, and the exit status is 2. It is 1 where a
+    new fit is not to be trusted.
     """
     from deltadyn.identification.verdict import BAD
 
@@ -150,7 +153,12 @@ def add(
 def _show_added(place: str, found: dict[str, Added], lost: dict[str, str], as_json: bool) -> None:
     if as_json:
         items = [
-            {"log": path, "new": item.new, "entry": item.entry.as_dict()}
+            {
+                "log": path,
+                "new": item.new,
+                "entry": item.entry.as_dict(),
+                "notes": list(item.notes),
+            }
             for path, item in found.items()
         ]
         errors = [{"log": path, "message": text} for path, text in lost.items()]
@@ -261,6 +269,65 @@ def show_entry(number: int, store: str | None, as_json: bool) -> None:
         show(kept.entry(number), as_json)
 
 
+reason_option = click.option("--reason", required=True, help="Why the entry is wrong.")
+
+
+@history.command(
+    epilog='Example: deltadyn history correct 17 --serial D3-0118 --reason "the wrong cell"'
+)
+@click.argument("number", type=int)
+@reason_option
+@click.option("--serial", default=None, help="The robot that it is of, with all of its log.")
+@click.option("--time", default=None, metavar="TIME", help="When the log was recorded.")
+@zone_option
+@click.option("--temperature", type=float, default=None, help="In degrees Celsius.")
+@click.option("--note", default=None, help="What else is to be remembered.")
+@store_option
+@json_option
+@guarded
+def correct(number: int, store: str | None, as_json: bool, **given: Any) -> None:
+    """Correct what was said wrongly about an entry; what it was stays in the journal.
+
+    What was identified does not change: of a log that was read wrongly, or with another payload,
+    remove the entry and add the log again.
+    """
+    with open_history(store) as kept:
+        show(kept.correct(number, **given), as_json)
+
+
+@history.command(epilog='Example: deltadyn history remove 17 --reason "payload was forgotten"')
+@click.argument("number", type=int)
+@reason_option
+@store_option
+@json_option
+@guarded
+def remove(number: int, reason: str, store: str | None, as_json: bool) -> None:
+    """Remove an entry with its factors; its numbers stay in the journal, with the reason."""
+    with open_history(store) as kept:
+        entry = kept.remove(number, reason=reason)
+    if as_json:
+        echo_json({"removed": entry.as_dict(), "reason": reason})
+    else:
+        click.echo(f"removed: {spoken(entry.line.strip())}; `deltadyn history journal` shows it")
+
+
+@history.command(epilog="Example: deltadyn history journal --entry 17")
+@click.option("--entry", type=int, default=None, metavar="NUMBER", help="Of this entry alone.")
+@store_option
+@json_option
+@guarded
+def journal(entry: int | None, store: str | None, as_json: bool) -> None:
+    """List what was corrected and removed, when and why, with what it was."""
+    with open_history(store) as kept:
+        found, place = kept.journal(entry), kept.place
+    if as_json:
+        echo_json({"history": place, "journal": [item.as_dict() for item in found]})
+        return
+    for item in found:
+        click.echo(spoken(item.line))
+    click.echo(f"{counted(len(found), 'act')} in the journal of {place}")
+
+
 @history.command(epilog="Example: deltadyn history export --out tables --format parquet")
 @choice_options
 @click.option("--out", default="history", help="Folder for the tables.")
@@ -324,13 +391,19 @@ def refit(
 
 @history.command(epilog="Example: deltadyn history backup /backup/history-2026-05-03.db")
 @click.argument("file")
+@click.option("--force", is_flag=True, help="Replace a FILE that is there without a question.")
 @store_option
 @json_option
 @guarded
-def backup(file: str, store: str | None, as_json: bool) -> None:
-    """Write a whole copy into an SQLite file, while others read and write."""
+def backup(file: str, force: bool, store: str | None, as_json: bool) -> None:
+    """Write a whole copy into an SQLite file, while others read and write.
+
+    A FILE that is there is replaced after a question; where nobody can answer it is kept.
+    """
     with open_history(store) as kept:
-        written = kept.backup(file)
+        asks = not (force or as_json) and Path(file).is_file() and sys.stdin.isatty()
+        overwrite = force or (asks and click.confirm(f"Replace {file}?", err=True))
+        written = kept.backup(file, overwrite=overwrite)
         place = kept.place
     if as_json:
         echo_json({"history": place, "backup": str(written)})

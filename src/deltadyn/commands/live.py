@@ -11,6 +11,7 @@ import click
 
 from deltadyn.commands.common import ANSWER_NO, WRONG_CALL, error_record
 from deltadyn.errors import InputError
+from deltadyn.messages import hide_passwords, readable
 from deltadyn.systems import run_loop
 
 if TYPE_CHECKING:
@@ -200,6 +201,6 @@ def _show(update: Any, as_json: bool) -> None:
     if notice is not None and notice.count > MANY and str(notice.count).strip("0") != "1":
         return
     if as_json:
-        click.echo(json.dumps(update.as_dict(), allow_nan=False))
+        click.echo(hide_passwords(json.dumps(update.as_dict(), allow_nan=False)))
     else:
-        click.echo(str(update), err=notice is not None)
+        click.echo(readable(str(update)), err=notice is not None)

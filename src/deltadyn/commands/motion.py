@@ -67,7 +67,10 @@ def excite(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Design the motion that identifies a robot's parameters best, within all its limits."""
+    """Design the motion that identifies a robot's parameters best, within all its limits.
+
+    Parameters that no motion of this kind identifies are left out and named.
+    """
     from deltadyn.excitation import design_excitation
 
     found = design_excitation(
@@ -79,6 +82,7 @@ def excite(
         seed=seed,
         time_limit=time_limit,
         screened=screened,
+        unidentifiable="drop",
         progress=not as_json,
     )
     with file_set():

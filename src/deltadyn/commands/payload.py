@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     "--holding",
     default=None,
     metavar="COLUMN",
-    help="Column of the logs that tells when the gripper holds something, e.g. 0 and 1.",
+    help="Column of the logs with the gripper's signal, e.g. 0 and 1: evidence of when loads come "
+    "and go; its delay is learned.",
 )
 @click.option(
     "--estimator",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import click
 
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_digest, folder_writer
+from deltadyn.messages import HIDDEN, hide_passwords
 
 FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
 MARK = "# ---- the last run of each command; deltadyn writes what follows ----"
+RUN_TABLE = re.compile(r"\[\s*runs\s*[.\]]")
 LEFT_OUT = ("debug", "as_json", "progress")  # they do not change a result
 NOT_RECORDED = (
     *("demo", "robots", "init", "repeat", "bench", "studio", "completion", "reproduce"),
@@ -73,9 +76,11 @@ def _check_run(name: str, run: Any, path: str) -> None:
     """Refuse a run that `record_run` did not write."""
     if not isinstance(run, dict):
         raise FileError(name, run, "a table, as deltadyn writes it", path=path)
-    arguments, inputs = run.get("arguments", []), run.get("inputs", {})
+    arguments, inputs = run.get("arguments"), run.get("inputs", {})
     if not isinstance(arguments, list) or not all(isinstance(item, str) for item in arguments):
         raise FileError(f"{name}.arguments", arguments, "a list of texts", path=path)
+    if not isinstance(run.get("deltadyn", ""), str):
+        raise FileError(f"{name}.deltadyn", run["deltadyn"], "a version, as a text", path=path)
     if not isinstance(inputs, dict) or not all(isinstance(v, str) for v in inputs.values()):
         raise FileError(f"{name}.inputs", inputs, "a table of paths with checksums", path=path)
 
@@ -135,11 +140,15 @@ def _defaults_of(
             table, own = {**own, **table}, {}
         nested[name] = _defaults_of(part, f"{title}.{name}", table, found)
     names = _names(command)
+    parameters = {parameter.name: parameter for parameter in command.params}
     for key, value in own.items():
         if key not in names:
             known = ", ".join(sorted([*names, *inner]))
             raise FileError(f"option [{title}] {key}", value, known, path=FILE)
-    chosen = {names[key]: value for key, value in own.items()}
+    chosen = {
+        names[key]: _default(parameters[names[key]], f"option [{title}] {key}", value)
+        for key, value in own.items()
+    }
     return (
         chosen
         | _of_logs(names, found, chosen)
@@ -147,14 +156,40 @@ def _defaults_of(
     )
 
 
+def _default(parameter: click.Parameter, what: str, value: Any) -> Any:
+    """A value of the project file as the command line would have it: a text, read by the option."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise FileError(what, value, "true or false", path=FILE)
+        return value
+    if parameter.nargs == 1 and not parameter.multiple:
+        return _default_text(what, value)
+    items = value if isinstance(value, list) else [value]
+    if parameter.nargs > 1 and len(items) != parameter.nargs:
+        raise FileError(what, value, f"a list of {parameter.nargs} values", path=FILE)
+    return [_default_text(what, item) for item in items]
+
+
+def _default_text(what: str, value: Any) -> str:
+    """One value as a text; dates and times as TOML has them."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or "\0" in str(value):
+        raise FileError(what, value, "a text or a number", path=FILE)
+    return str(value)
+
+
 def _of_logs(names: dict[str, str], found: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """How a project's logs are read, for a command that reads some and does not say it itself."""
     project, reading = found.get("project", {}), found.get("reading", {})
     more: dict[str, Any] = {}
     if "columns" in names and "columns" in project:
-        more["columns"] = project["columns"]
+        more["columns"] = _default_text("project.columns", project["columns"])
     if "read" in names and reading:
-        more["read"] = [f"{key}={_toml(value)}" for key, value in reading.items()]
+        for key, value in reading.items():
+            if isinstance(value, date | time):
+                raise FileError(f"reading.{key}", value, "a text, a number or a list", path=FILE)
+        more["read"] = [f"{key}={json.dumps(value)}" for key, value in reading.items()]
     return {key: value for key, value in more.items() if key not in table}
 
 
@@ -183,9 +218,37 @@ def record_run(context: click.Context) -> None:
         "inputs": {path: file_digest(path) for path in _inputs(context)},
     }
     with folder_writer("") as write:  # nobody else records a run in between
-        runs = {**(read_project() or {}).get("runs", {}), name: run}
-        head = Path(FILE).read_text("utf-8-sig").partition(MARK)[0].rstrip()
-        write({FILE: "\n".join([head, "", MARK, *_tables(runs), ""])})
+        before = read_project() or {}
+        runs = {**before.get("runs", {}), name: run}
+        head = "\n".join(_lines_of_user(Path(FILE).read_text("utf-8-sig"))).rstrip()
+        text = "\n".join([head, "", MARK, *_tables(runs), ""])
+        _refuse_loss(before, text)
+        write({FILE: text})
+
+
+def _lines_of_user(text: str) -> Iterator[str]:
+    """The lines of a project file without the tables of runs, wherever a user's own stand."""
+    ours = False
+    for line in text.splitlines():
+        if line.strip() == MARK:
+            ours = True
+        elif line.startswith("["):
+            ours = RUN_TABLE.match(line) is not None
+        if not ours or (line.startswith("#") and line.strip() != MARK):
+            yield line
+
+
+def _refuse_loss(before: dict[str, Any], text: str) -> None:
+    """Refuse to write a project file whose tables, but for those of runs, are not as before."""
+    import tomllib
+
+    try:
+        after = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        after = {}
+    if {**after, "runs": {}} != {**before, "runs": {}}:
+        allowed = f"your tables above the line {MARK!r}; the file was left as it is"
+        raise FileError("runs", "mixed with other tables", allowed, path=FILE)
 
 
 def _is_file(path: str) -> bool:
@@ -230,12 +293,29 @@ def _arguments(context: click.Context) -> Iterator[str]:
                 yield parameter.opts[0]
             continue
         for item in value if parameter.multiple else [value]:
-            yield from (parameter.opts[0], str(item))
+            yield from (parameter.opts[0], _without_secrets(name, str(item)))
     yield "--"
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         if isinstance(parameter, click.Argument) and value is not None:
-            yield from map(str, value if isinstance(value, tuple) else [value])
+            items = map(str, value if isinstance(value, tuple) else [value])
+            yield from (_without_secrets(parameter.name or "", item) for item in items)
+
+
+def _without_secrets(name: str, text: str) -> str:
+    """A value as it is recorded; the whole path of a webhook is a key that lets anybody send."""
+    if name == "webhook":
+        scheme, mark, rest = text.partition("://")
+        return f"{scheme}{mark}{re.split('[/?#]', rest.rpartition('@')[2])[0]}/{HIDDEN}"
+    return hide_passwords(text)
+
+
+def refuse_hidden(run: dict[str, Any]) -> None:
+    """Refuse to repeat a run whose passwords or keys were not kept."""
+    for text in run["arguments"]:
+        if "://" in text and HIDDEN in text:
+            allowed = "a call with all it needs: passwords and keys are not kept, so give it again"
+            raise InputError("run", text, allowed)
 
 
 def _inputs(context: click.Context) -> Iterator[str]:

@@ -20,7 +20,13 @@ from deltadyn.commands.common import (
     robot_option,
     seed_option,
 )
-from deltadyn.commands.project import FILE, changed_inputs, read_project
+from deltadyn.commands.project import (
+    FILE,
+    NOT_RECORDED,
+    changed_inputs,
+    read_project,
+    refuse_hidden,
+)
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.files import write_whole
 
@@ -279,6 +285,7 @@ def repeat(command: tuple[str, ...], as_json: bool) -> None:
             raise InputError("command", name, f"one that was run before; {FILE} records none")
         raise UnknownNameError("command", name, runs)
     run = runs[name]
+    refuse_hidden(run)
     for told in changed_inputs(run):
         click.echo(f"note: {told} since that run; the result may differ", err=True)
     if run.get("deltadyn") != version("deltadyn"):
@@ -287,6 +294,9 @@ def repeat(command: tuple[str, ...], as_json: bool) -> None:
     root = click.get_current_context().find_root()
     assert isinstance(root.command, click.Group)
     arguments = [*command[1:], *(["--json"] if as_json else []), *run["arguments"]]
+    repeatable = set(root.command.commands) - set(NOT_RECORDED)
+    if command[0] not in repeatable:
+        raise UnknownNameError("command", command[0], sorted(repeatable))
     chosen = root.command.commands[command[0]]
     with chosen.make_context(command[0], arguments, parent=root) as context:
         chosen.invoke(context)

@@ -95,6 +95,8 @@ class BankExport:
             "shares": len(bank.share),
             "change_halves": self.change_halves,
             "row_halves": self.row_halves,
+            "edge_first": bank.signal.first,
+            "edge_delays": bank.signal.delays,
             **{name: int(getattr(bank, name)) for name in names.split()},
         }
 
@@ -118,6 +120,10 @@ class BankExport:
             "not_known": NOT_KNOWN,
             "averaged": AVERAGED,
             "longest": self.longest,
+            "edge_most": bank.signal.most,
+            "edge_pick_keep": bank.signal.pick_keep,
+            "edge_row_keep": bank.signal.row_keep,
+            "edge_prior_rows": bank.signal.prior_rows,
             **found,
         }
 

@@ -19,14 +19,15 @@ from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.exports.bank import BankExport
 from deltadyn.exports.check_points import CheckPoints, check_points
 from deltadyn.exports.common import (
+    EXPORT_MARK,
     INTERFACE_VERSION,
+    ExportFiles,
     PayloadNumbers,
     axis_lines,
     column_parameters,
     commented,
     empty_parameters,
     filled,
-    fingerprint,
     identifier,
     kernel_sources,
     kind_of,
@@ -38,12 +39,13 @@ from deltadyn.exports.common import (
     payload_estimator,
     platform_kind,
     provenance,
-    refuse_eccentricity,
     speech,
+    stamp_fingerprint,
     standard,
     template,
 )
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest, force_export
+from deltadyn.exports.left_out import drop_terms, left_out_section
 from deltadyn.exports.payload_test import PayloadTest, payload_test
 from deltadyn.force import Tare
 from deltadyn.force.numbers import ForceNumbers
@@ -346,6 +348,7 @@ def _bank(_robot: Robot, estimator: Any, kind: Precision, test: PayloadTest) -> 
         "bank_length": str(bank.rows.length),
         "bank_models": str(bank.models),
         "bank_size": str(bank.size),
+        "bank_delays": str(bank.bank.signal.delays),
     }
     own, n = bank.bank, bank.rows
     said: dict[str, object] = {
@@ -503,16 +506,18 @@ class Options:
     tare: Tare | None = None  # of the force observer, which is written only with one
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The files of target `c` for a robot, by name."""
-    refuse_eccentricity(robot)
     chosen = Options() if options is None else options
     kind = precision_of(chosen.precision)
+    complete = robot
+    alone = f"with {robot.legs} limbs the code has the friction of the drives alone"
+    robot, dropped = drop_terms(robot, passive=None if robot.legs == 3 else alone)
     if robot.legs != 3:
         _refuse_estimators(robot, chosen)
         payload, force = NO_PAYLOAD, None
     else:
-        estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
+        estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate, complete=complete)
         payload, force = _payload(robot, estimator, kind), force_export(robot, chosen.tare)
     name = f"{identifier(robot)}_delta"
     words = _words(robot, kind, name) | payload.words | _force_words(kind, force)
@@ -553,15 +558,20 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         "example.c": (f"an example of a program that uses {name}.c", example),
         "self_test.c": (f"a program that runs the self-tests of {name}.c", testing),
     }
-    out = {"README-c.md": _readme(robot, kind, payload, name, force, len(points))}
+    readme = _readme(robot, kind, payload, name, force, len(points))
+    out = {"README-c.md": readme + left_out_section(complete, dropped)}
     for file, (what, text) in texts.items():
         head = commented(provenance(robot, what), "/*", " * ", " */")
+        text = text.replace(INCLUDE, INCLUDE + template("c", "export_guard.h"))
         out[file] = f"{head}\n{math_guard()}\n{_with_words(text, words)}"
     head = commented(
         provenance(robot, f"builds {name}.c, its example and its self-test"), "#", "# ", "#"
     )
     out["CMakeLists.txt"] = f"{head}\n{_with_words(template('c', 'CMakeLists.txt'), words)}"
-    return out
+    return stamp_fingerprint(out, dropped)
+
+
+INCLUDE = '#include "@file@.h"\n'
 
 
 ESTIMATOR_TEST = """\
@@ -588,10 +598,6 @@ def _refuse_estimators(robot: Robot, options: Options) -> None:
         if value is not None:
             allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
             raise InputError(f"{name} of an export", type(value).__name__, allowed)
-    if robot.friction.passive:
-        joints = [item.joint for item in robot.friction.passive]
-        allowed = f"none for {robot.legs} limbs: the code has the friction of the drives"
-        raise InputError("friction.passive for target 'c'", joints, allowed)
 
 
 def _rubbing(robot: Robot) -> str:
@@ -714,7 +720,7 @@ def _words(robot: Robot, kind: Precision, name: str) -> dict[str, str]:
         "turns": str(int(robot.turns)),
         "moments": "PAR_SPINDLE + 5" if robot.spindle is not None else "PAR_HALVES + 2",
         "interface": str(INTERFACE_VERSION),
-        "fingerprint": fingerprint(robot),
+        "export_fingerprint": EXPORT_MARK,
         "model_tolerance": f"{kind.model:g}",
         "singular": SINGULAR_AT[platform_kind(robot)],
         **_near(robot, own, kind),
@@ -859,7 +865,7 @@ def _readme(
         "estimate": " The estimator's mass may go in as it is." if payload.test else "",
         "load": README_LOAD.format(id=own) if robot.turns else "",
         "load_calls": LOAD_CALLS.format(id=own) if robot.turns else "",
-        "fingerprint": fingerprint(robot),
+        "fingerprint": EXPORT_MARK,
         "points": points,
         "model_tolerance": f"{kind.model:g}",
         "singular": README_SINGULAR[platform_kind(robot)],
@@ -952,9 +958,10 @@ def state_bytes(numbers: PayloadNumbers, precision: Precision) -> int:
 def bank_bytes(bank: BankExport, precision: Precision) -> int:
     """Size of the state of the estimator by the bank, but for padding, as `state_bytes` has it."""
     size = 8 if precision.real == "double" else 4
-    hypothesis = 24 * size + 3 * 4 + 4
+    hypothesis = 24 * size + -(-(3 * 4 + 7) // size) * size  # numbers, ages, marks
     reals = 3 + 2 * bank.dof * bank.rows.length + 16 * bank.models + bank.size + 18 + 2 + 16 + 2
-    whole = 5 + 6 + bank.size + 8 + 7
+    reals += 2 * bank.bank.signal.delays + 5
+    whole = 5 + 6 + bank.size + 8 + 4 + 6
     return size * reals + hypothesis * bank.size + 4 * whole + 5 * 8 + 8
 
 

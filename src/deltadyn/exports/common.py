@@ -71,6 +71,48 @@ def fingerprint(robot: Robot) -> str:
     return hashlib.sha256(robot_text(robot).encode()).hexdigest()[:16]
 
 
+#: Stands in the texts of an export for its fingerprint, which is known when all of them are.
+EXPORT_MARK = "@export_fingerprint@"
+MARK_GROUPS = tuple(f"@export_fingerprint_{k}@" for k in range(1, 5))  # of four digits each
+
+
+class ExportFiles(dict[str, "str | bytes"]):
+    """The files of an export by their names, their fingerprint, and the terms not in them."""
+
+    fingerprint: str
+    left_out: tuple[Any, ...]  # of LeftOutTerm
+
+
+def stamp_fingerprint(
+    files: Mapping[str, str | bytes], left_out: Iterable[Any] = ()
+) -> ExportFiles:
+    """The files with the fingerprint of the export in the places of its mark.
+
+    It is the first 16 digits of the SHA-256 of all names and contents. Whatever changes a file
+    changes it: the robot, an option, the package.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        content = files[name]
+        data = content.encode() if isinstance(content, str) else content
+        digest.update(f"{name}\0{len(data)}\0".encode() + data)
+    stamped = ExportFiles()
+    stamped.left_out = tuple(left_out)
+    stamped.fingerprint = digest.hexdigest()[:16]
+    for name, content in files.items():
+        known = isinstance(content, bytes)
+        stamped[name] = content if known else write_fingerprint(str(content), stamped.fingerprint)
+    return stamped
+
+
+def write_fingerprint(text: str, digits: str) -> str:
+    """A text with the 16 digits of a fingerprint in the places of its mark."""
+    text = text.replace(EXPORT_MARK, digits)
+    for k, group in enumerate(MARK_GROUPS):
+        text = text.replace(group, digits[4 * k : 4 * k + 4].upper())
+    return text
+
+
 def number(value: float) -> str:
     """A number that reads back as the same double, with a point or an exponent."""
     return repr(float(value))
@@ -165,6 +207,19 @@ def working_height(robot: Robot) -> float:
     return round(-float(g.strut_length[0] + g.size) * 0.6, 3)
 
 
+def home_angles(robot: Robot) -> FloatArray:
+    """q (dof,) with the platform on the robot's axis, in the middle of its working heights."""
+    if not standard(robot):
+        return np.asarray(inverse_kinematics(robot, home_pose(robot)))
+    point = [0.0, 0.0, working_height(robot), 0.0][: robot.dof]
+    q = inverse_kinematics(robot, point, unreachable="nan")
+    if not np.isfinite(q).all():
+        raise InputError(
+            "limits.workspace", point[2], "heights that the robot reaches on its axis, in m"
+        )
+    return np.asarray(q)
+
+
 def checked_step(timestep: object, least: float, most: float, allowed: str) -> float:
     """A step in s between two bounds, or an error that says what is allowed."""
     if isinstance(timestep, bool) or not isinstance(timestep, int | float):
@@ -172,15 +227,6 @@ def checked_step(timestep: object, least: float, most: float, allowed: str) -> f
     if not least <= timestep <= most:  # nor NaN
         raise InputError("timestep", timestep, allowed)
     return float(timestep)
-
-
-def refuse_eccentricity(robot: Robot) -> None:
-    """Refuse encoders with waves: what is exported knows the controller's sign and offset alone."""
-    waves = robot.sensors.eccentricity
-    if waves:
-        orders = [wave.order for wave in waves]
-        allowed = "none in an export: let the drive compensate it, and take it out of the robot"
-        raise InputError("sensors.eccentricity, orders", orders, allowed)
 
 
 def provenance(robot: Robot, what: str) -> list[str]:
@@ -198,7 +244,8 @@ def provenance(robot: Robot, what: str) -> list[str]:
     words = speech(robot)
     return [
         what,
-        f"robot: {robot.name}, {robot.dof} degrees of freedom, fingerprint {fingerprint(robot)}",
+        f"robot: {robot.name}, {robot.dof} degrees of freedom",
+        f"fingerprint {EXPORT_MARK} of robot and options",
         f"values with a source: {sourced}, assumed: {assumed}; payload {robot.payload.mass:g} kg",
         f"written by deltadyn {version('deltadyn')}; do not edit, export again instead",
         *units,
@@ -282,16 +329,19 @@ class PayloadNumbers(EstimatorNumbers):
 
 
 def payload_estimator(
-    robot: Robot, estimator: Any = None, *, rate: float = 2000.0
+    robot: Robot, estimator: Any = None, *, rate: float = 2000.0, complete: Robot | None = None
 ) -> PayloadEstimator:
-    """The estimator that is given, or the robot's own one of that name at `rate` Hz."""
+    """The estimator that is given, or the robot's own one of that name at `rate` Hz.
+
+    `complete` is the robot with the terms that the export leaves out: an estimator may be of it.
+    """
     if estimator is None or isinstance(estimator, str):
         name = EstimatorOptions().estimator if estimator is None else estimator
         return PayloadEstimator(robot, EstimatorOptions(rate=rate, estimator=name))
     if not isinstance(estimator, PayloadEstimator):
         allowed = "a PayloadEstimator, 'bank' or 'least-squares'"
         raise InputError("estimator", type(estimator).__name__, allowed)
-    if estimator.robot.replace(name=robot.name) != robot:
+    if estimator.robot.replace(name=robot.name) not in (robot, complete):
         allowed = f"one of the robot that is exported, {robot.name!r}, with the same numbers"
         raise InputError("robot of the estimator", estimator.robot.name, allowed)
     if estimator.grid.form != "acceleration":

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, InputError, UnknownNameError
-from deltadyn.exports.common import comment_text, fingerprint, limb_kind
+from deltadyn.exports.common import ExportFiles, comment_text, fingerprint, limb_kind
+from deltadyn.exports.left_out import LeftOutTerm
 from deltadyn.files import folder_writer
 from deltadyn.options import merged
 from deltadyn.robot import Robot
@@ -73,16 +74,23 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True)
 class Export:
-    """What was written: the target, the folder, and the files in it, the README first."""
+    """What was written: the target, the folder, and the files in it, the README first.
+
+    `fingerprint` is of robot and options; `left_out` are terms of the robot that are not in it.
+    """
 
     robot: str
     target: str
     folder: Path
     files: tuple[Path, ...]
+    fingerprint: str = ""
+    left_out: tuple[LeftOutTerm, ...] = ()
 
     def __str__(self) -> str:
         names = "\n".join(f"  {path.relative_to(self.folder)}" for path in self.files)
-        return f"{self.target} of {self.robot} in {self.folder}:\n{names}"
+        text = f"{self.target} of {self.robot} in {self.folder}:\n{names}"
+        terms = "".join(f"\n  {term}" for term in self.left_out)
+        return f"{text}\nnot in this export, RMS of the torque:{terms}" if terms else text
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -91,6 +99,8 @@ class Export:
             "target": self.target,
             "folder": str(self.folder),
             "files": [str(path) for path in self.files],
+            "fingerprint": self.fingerprint,
+            "left_out": [term.as_dict() for term in self.left_out],
         }
 
 
@@ -118,9 +128,9 @@ def export(
         raise UnknownNameError("target", target, TARGETS)
     refuse_kind(own, target)
     module = import_module(f"deltadyn.exports.{TARGETS[target]}")
-    write: Callable[[Robot, Any], Files] = module.files
+    write: Callable[[Robot, Any], ExportFiles] = module.files
     chosen = merged(module.Options, options, single, what=f"option of target {target!r}")
-    files = dict(write(own, chosen))
+    files = write(own, chosen)
     place = Path(folder)
     _check_place(place)
     with folder_writer(place) as write_set:
@@ -129,13 +139,16 @@ def export(
             _refuse_changed(place, files, records)
         records[target] = {
             "robot": own.name,
-            "fingerprint": fingerprint(own),
+            "fingerprint": files.fingerprint,
+            "robot_fingerprint": fingerprint(own),
             "deltadyn": version("deltadyn"),
+            "left_out": [term.as_dict() for term in files.left_out],
             "files": {name: _digest(content) for name, content in files.items()},
         }
         write_set({**files, MANIFEST: json.dumps(records, indent=2) + "\n"})
     names = sorted(files, key=lambda name: (not name.startswith("README"), name))
-    return Export(own.name, target, place, tuple(place / name for name in names))
+    paths = tuple(place / name for name in names)
+    return Export(own.name, target, place, paths, files.fingerprint, files.left_out)
 
 
 def kind_key(robot: Robot) -> tuple[str, str]:

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.exports.common import comment_text, filled, identifier, number, provenance
+from deltadyn.exports.common import (
+    ExportFiles,
+    comment_text,
+    filled,
+    identifier,
+    number,
+    provenance,
+    stamp_fingerprint,
+)
 from deltadyn.exports.mjcf.tree import add, text
 from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.robot import rate_limit, robot_scene
@@ -36,20 +44,23 @@ class Options:
     """Options of target `sdf`: there are none."""
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The model, the same in a world with the robot's gravity, meshes and the README."""
     check_masses(robot, "sdf")
     own, scene = identifier(robot), robot_scene(robot)
     lines, missing = provenance(robot, WHAT), [*left_out(robot), *_platform_friction(robot)]
     model = _model(robot, scene)
     note = [*lines, *(f"not in the model: {item}" for item in missing)]
-    return {
-        "README-sdf.md": _readme(robot, scene, missing),
-        "model.config": _config(robot),
-        f"{own}.sdf": _document(note, deepcopy(model)),
-        f"{own}_world.sdf": _document(note, _world(robot, model)),
-        **mesh_files(scene, f"{own}_meshes", [f"mesh of {lines[1]}"]),
-    }
+    return stamp_fingerprint(
+        {
+            "README-sdf.md": _readme(robot, scene, missing),
+            "model.config": _config(robot),
+            f"{own}.sdf": _document(note, deepcopy(model)),
+            f"{own}_world.sdf": _document(note, _world(robot, model)),
+            **mesh_files(scene, f"{own}_meshes", [f"mesh of {lines[1]}"]),
+        },
+        left_out(robot),
+    )
 
 
 def _document(note: list[str], content: Element) -> str:

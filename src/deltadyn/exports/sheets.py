@@ -17,14 +17,16 @@ from deltadyn.arrays import FloatArray
 from deltadyn.calibration.nearest import Nearest, nearest_robot
 from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.common import (
+    ExportFiles,
     axis_lines,
     filled,
     kind_of,
     provenance,
-    refuse_eccentricity,
+    stamp_fingerprint,
     standard,
     working_height,
 )
+from deltadyn.exports.left_out import drop_terms, left_out_section
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import RailGeometry
@@ -460,9 +462,10 @@ class Options:
     linear_units: str = "mm"  # or "inch", of LinuxCNC
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """README and one sheet per controller."""
-    refuse_eccentricity(robot)
+    complete = robot
+    robot, dropped = drop_terms(robot)
     linear_units = (Options() if options is None else options).linear_units
     writers = _writers(robot, linear_units)
     sheets: dict[str, Sheet] = {}
@@ -484,7 +487,8 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
         reasons = "; ".join(f"{title}: {reason}" for title, reason in refused.items())
         raise DeltadynError(f"no sheet can be written for {robot.name}: {reasons}")
     written = {sheet.name: sheet.text for sheet in sheets.values()}
-    return {README: _readme(robot, sheets, refused), **written}
+    readme = _readme(robot, sheets, refused) + left_out_section(complete, dropped)
+    return stamp_fingerprint({README: readme, **written}, dropped)
 
 
 #: Transformations whose inputs no public page names.

@@ -58,7 +58,8 @@ class Towers:
     """Towers in the order of a firmware, in mm: azimuth (deg), radius, rod, height of the stop.
 
     `order` names our limbs, `turn` (deg) is what our frame is turned by about z, `bed` (mm) the
-    height of the firmware's z = 0 in our frame; `stops` are heights of the carriages above it.
+    height of the firmware's z = 0 in our frame, found `by` what; `stops` are heights of the
+    carriages above it.
     Towers run counter-clockwise seen from above: the forward transformations of Klipper and Marlin
     take the lower of their two points by that order.
     """
@@ -66,6 +67,7 @@ class Towers:
     order: tuple[int, int, int]
     turn: float
     bed: float
+    by: str
     azimuth: FloatArray
     radius: FloatArray
     rod: FloatArray
@@ -87,13 +89,13 @@ def towers_of(robot: Robot, *, turned: bool) -> Towers:
     order, turn = _around(azimuth, turned)
     rows = list(order)
     azimuth = np.remainder(azimuth[rows] + turn, 360.0)
-    top, bed = robot.limits.angle_max, _bed(robot)
+    top, (bed, by) = robot.limits.angle_max, _bed_of_towers(robot)
     stops = None
     if top is not None:
         stops = np.array(top[:3])[rows] * MM + places[rows, 2] - bed
     rod = np.array(robot.geometry.strut_length)[rows] * MM
     radius = np.hypot(places[rows, 0], places[rows, 1])
-    return Towers(order, turn, bed, azimuth, radius, rod, stops)
+    return Towers(order, turn, bed, by, azimuth, radius, rod, stops)
 
 
 def _around(azimuth: FloatArray, turned: bool) -> tuple[tuple[int, int, int], float]:
@@ -118,6 +120,19 @@ def _bed(robot: Robot) -> float:
     return space.z_min * MM
 
 
+def _bed_of_towers(robot: Robot) -> tuple[float, str]:
+    """Height of the bed in our frame (mm), and what says so.
+
+    A controller that counts carriages upward from one level counts them from its bed.
+    """
+    own, lift = robot.controller, np.array([f.shoulder[2] for f in robot.geometry.frames])
+    levels = (lift - np.array(own.offset[: robot.legs])) * MM
+    upward = all(sign > 0 for sign in own.sign[: robot.legs])
+    if upward and any(own.offset[: robot.legs]) and float(np.ptp(levels)) <= EQUAL * MM:
+        return float(levels[0]), "where controller.offset counts carriages from"
+    return _bed(robot), "the bottom of limits.workspace"
+
+
 def _check(robot: Robot, towers: Towers) -> list[str]:
     """Our point and positions, the firmware's point and the heights of its carriages."""
     ours, q = (values * MM for values in spots(robot))
@@ -139,7 +154,7 @@ def _frame_lines(towers: Towers) -> list[str]:
     arms = ", ".join(str(i + 1) for i in towers.order)
     return [
         f"p_firmware = Rz({towers.turn:.9g} deg) p + (0, 0, {-towers.bed:.9g} mm); the bed lies at "
-        f"z = {towers.bed:.9g} mm of our frame, the bottom of limits.workspace",
+        f"z = {towers.bed:.9g} mm of our frame, {towers.by}",
         f"towers in order = our limbs {arms}; lengths in mm, angles in deg from x towards y",
     ]
 

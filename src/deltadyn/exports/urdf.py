@@ -14,7 +14,15 @@ from dataclasses import dataclass
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.exports.common import filled, identifier, number, provenance, speech
+from deltadyn.exports.common import (
+    ExportFiles,
+    filled,
+    identifier,
+    number,
+    provenance,
+    speech,
+    stamp_fingerprint,
+)
 from deltadyn.exports.mjcf.tree import add
 from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.robot import rate_limit, reach, robot_scene
@@ -37,7 +45,7 @@ class Options:
     package: str | None = None  # ROS package that holds the meshes; <robot>_description if None
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The description with its meshes, an example of controllers, and the README."""
     check_masses(robot, "urdf")
     chosen = Options() if options is None else options
@@ -52,12 +60,15 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     ET.indent(root)
     head = '<?xml version="1.0"?>\n'
     meshes = mesh_files(scene, f"{own}_meshes", [f"mesh of {lines[1]}"])
-    return {
-        "README-urdf.md": _readme(robot, scene, package, missing),
-        f"{own}.urdf": head + ET.tostring(root, encoding="unicode") + "\n",
-        f"{own}_controllers.yaml": _controllers(robot, scene),
-        **meshes,
-    }
+    return stamp_fingerprint(
+        {
+            "README-urdf.md": _readme(robot, scene, package, missing),
+            f"{own}.urdf": head + ET.tostring(root, encoding="unicode") + "\n",
+            f"{own}_controllers.yaml": _controllers(robot, scene),
+            **meshes,
+        },
+        left_out(robot),
+    )
 
 
 def _package(name: object) -> str:

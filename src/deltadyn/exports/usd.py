@@ -16,7 +16,15 @@ import numpy as np
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import extra_module
-from deltadyn.exports.common import INTERFACE_VERSION, filled, fingerprint, identifier, provenance
+from deltadyn.exports.common import (
+    EXPORT_MARK,
+    INTERFACE_VERSION,
+    ExportFiles,
+    filled,
+    identifier,
+    provenance,
+    stamp_fingerprint,
+)
 from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.robot import robot_scene
 from deltadyn.exports.scenes.scene import (
@@ -45,7 +53,7 @@ class Options:
     """Options of target `usd`: there are none."""
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The stage as text, and the README."""
     extra_module("pxr.Usd", "target 'usd'", "usd")
     check_masses(robot, "usd")
@@ -53,10 +61,13 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     missing = [*left_out(robot), *_friction(robot)]
     stage = _Stage(robot, scene)
     note = [*provenance(robot, WHAT), *(f"not in the model: {item}" for item in missing)]
-    return {
-        "README-usd.md": _readme(robot, scene, missing),
-        f"{own}.usda": stage.text("\n".join(note)),
-    }
+    return stamp_fingerprint(
+        {
+            "README-usd.md": _readme(robot, scene, missing),
+            f"{own}.usda": stage.text("\n".join(note)),
+        },
+        left_out(robot),
+    )
 
 
 class _Stage:
@@ -89,7 +100,7 @@ class _Stage:
         self.stage.GetRootLayer().customLayerData = {
             "deltadyn": version("deltadyn"),
             "interface": str(INTERFACE_VERSION),
-            "fingerprint": fingerprint(robot),
+            "fingerprint": EXPORT_MARK,
         }
 
     def text(self, note: str) -> str:

@@ -6,10 +6,9 @@ that failed; what a killed worker left is removed by the next one on that machin
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,10 +16,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deltadyn.errors import DeltadynError, FileError, RecordingFileError, extra_module
-from deltadyn.systems import is_url, process_lives
+from deltadyn.files import liveness_mark, remove_abandoned_mark
+from deltadyn.systems import is_url
 
 BUFFER = 8 * 2**20  # bytes that are brought at once
-SCRATCH = "deltadyn-fleet-"  # folders of objects, with the number of the process
+SCRATCH = "deltadyn-fleet-"  # folders of objects
+MARK = ".used"  # a locked file beside each of them
 SPARE = 256 * 2**20  # bytes of the disk that stay free
 
 
@@ -64,7 +65,7 @@ class Store:
     def listed(self) -> tuple[str, list[tuple[str, str, str, int]]]:
         """The name of the folder, and every object below: name in it, path, mark, bytes.
 
-        The mark changes with the content.
+        The mark changes with the content; it is "" where the store tells of none.
         """
         system, root = self._system()
         first = min((root.find(mark) for mark in "*?[" if mark in root), default=None)
@@ -87,9 +88,7 @@ class Store:
     def brought(self, path: str, size: int) -> Iterator[str]:
         """A file on this machine with the content of an object, until the block ends."""
         system, _ = self._system()
-        _sweep()
-        folder = tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-")
-        try:
+        with _scratch_folder() as folder:
             free = shutil.disk_usage(folder).free
             if size + SPARE > free:
                 allowed = f"at most {max(free - SPARE, 0)} bytes: so much of {folder} is free"
@@ -105,8 +104,6 @@ class Store:
                 problem = f"has {target.stat().st_size} bytes here and {size} in the store"
                 raise RecordingFileError.of_file(path, problem, "an object that does not change")
             yield str(target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _failed(self, error: BaseException) -> DeltadynError:
         allowed = (
@@ -116,14 +113,30 @@ class Store:
         return FileError("source", self.url, f"{allowed} ({_told(error)})", path=self.url)
 
 
-def _sweep() -> None:
-    """Remove what processes left that are no more."""
-    for place in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
-        number = re.match(rf"{SCRATCH}(\d+)-", place.name)
-        if number is None:
-            continue
-        if not process_lives(int(number[1])):
-            shutil.rmtree(place, ignore_errors=True)
+@contextmanager
+def _scratch_folder() -> Iterator[str]:
+    """A folder for an object; those that killed processes left are removed before.
+
+    The temporary folder may be shared with other containers: a lock says who lives there.
+    """
+    root = Path(tempfile.gettempdir())
+    _remove_abandoned(root)
+    folder = root / f"{SCRATCH}{uuid.uuid4().hex}"
+    with liveness_mark(folder.with_suffix(MARK)):
+        folder.mkdir(mode=0o700)
+        try:
+            yield str(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(root: Path) -> None:
+    """Remove folders of objects, and marks, of processes that are no more."""
+    for folder in root.glob(f"{SCRATCH}{'[0-9a-f]' * 32}"):
+        if remove_abandoned_mark(folder.with_suffix(MARK)):
+            shutil.rmtree(folder, ignore_errors=True)
+    for mark in root.glob(f"{SCRATCH}{'[0-9a-f]' * 32}{MARK}"):
+        remove_abandoned_mark(mark)
 
 
 def _told(error: BaseException) -> str:
@@ -132,8 +145,8 @@ def _told(error: BaseException) -> str:
 
 
 def _mark(info: Mapping[str, Any]) -> str:
-    """What changes with an object: its tag, else its time."""
-    for name in ("ETag", "etag", "md5Hash", "VersionId", "LastModified", "mtime", "created"):
+    """What the store says of an object's content; "" where it has nothing but times."""
+    for name in ("ETag", "etag", "md5Hash", "VersionId"):
         if info.get(name):
             return str(info[name]).strip('"')
     return ""

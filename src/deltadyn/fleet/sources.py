@@ -67,8 +67,15 @@ class StoredLog:
     options: ReadOptions | None = None
 
     def fingerprint(self) -> str:
-        """Of the content of a file, or the mark and the size of an object; and how it is read."""
-        own = file_digest(self.place) if self.store is None else f"{self.mark}-{self.size}"
+        """Of the content, or the mark and the size of an object; and how it is read.
+
+        An object of a store that tells only times is brought here for it: a time says nothing.
+        """
+        if self.store is not None and self.mark:
+            own = f"{self.mark}-{self.size}"
+        else:
+            with self.file() as path:
+                own = file_digest(path)
         return f"{own}-{reading_text(self.options)}"
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from deltadyn.history.drift import Change, Drift, DriftOptions, Move, OddNight, Track, drift
 from deltadyn.history.entry import Entry
+from deltadyn.history.journal import JournalRecord
 from deltadyn.history.queries import Added, Forgotten, Member
 from deltadyn.history.store import History
 from deltadyn.history.tables import write_tables
@@ -14,6 +15,7 @@ __all__ = [
     "Entry",
     "Forgotten",
     "History",
+    "JournalRecord",
     "Member",
     "Move",
     "OddNight",

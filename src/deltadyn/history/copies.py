@@ -17,13 +17,16 @@ TOGETHER = 1000  # rows that are copied at once
 _CHOSEN = "FROM history_entries e JOIN history_robots r ON r.number = e.robot"
 
 
-def backup(database: Database, path: str | os.PathLike[str]) -> Path:
+def backup(database: Database, path: str | os.PathLike[str], overwrite: bool) -> Path:
     """Write a copy into an SQLite file, which is checked and takes its place when it is whole."""
     target = Path(path)
     if isinstance(database, SqliteDatabase) and _same(target, database.place):
         raise FileError.of_file(str(target), "is the history itself", "another file")
     if target.exists() and not target.is_file():
         raise FileError.of_file(str(target), "is no file", "the path of a file")
+    if target.exists() and not overwrite:
+        allowed = "another path, or overwrite=True (--force)"
+        raise FileError.of_file(str(target), "is there already, and is kept", allowed)
     if not target.absolute().parent.is_dir():
         raise FileError.of_file(str(target), "has no folder", "a path in a folder that exists")
     with replacing(target) as file:
@@ -69,6 +72,7 @@ def _pieces(source: Database, table: str) -> Iterator[list[Row]]:
         "history_parameters": "entry, place",
         "history_axes": "entry, axis",
         "history_factors": "entry, terms",
+        "history_journal": "number",
     }[table]
     step = 1 if table == "history_factors" else TOGETHER
     start = 0

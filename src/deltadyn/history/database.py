@@ -10,6 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+#: The table that says which version the tables of a history have.
+META = "history_meta"
+
 Row = dict[str, Any]
 
 

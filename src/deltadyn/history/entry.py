@@ -49,6 +49,7 @@ class Entry:
     log: str = ""
     code: str = ""
     note: str = ""
+    payload: float | None = None  # kg that was carried, where the logs say it
     number: int | None = None  # in the store; None before it is there
 
     def __post_init__(self) -> None:
@@ -65,6 +66,8 @@ class Entry:
                 raise InputError(f"shape of {name}", found, f"{shape}, as names has")
         if self.temperature is not None and not math.isfinite(self.temperature):
             raise InputError("temperature", self.temperature, "degrees Celsius, or None")
+        if self.payload is not None and not (math.isfinite(self.payload) and self.payload >= 0):
+            raise InputError("payload", self.payload, "at least 0 kg, or None")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; None where a number is not finite."""
@@ -75,6 +78,7 @@ class Entry:
             "time": self.time.isoformat(),
             **{name: getattr(self, name) for name in (*texts, "log", "code", "note")},
             "temperature_degC": self.temperature,
+            "payload_kg": self.payload,
             "parameters": [
                 {"name": n, "value": _finite(v), "std": _finite(s), "unit": u}
                 for n, v, s, u in rows
@@ -99,6 +103,7 @@ class Entry:
             f"entry {self.number}: {self.kind} of {self.serial} ({self.robot})",
             f"recorded {local(self.time, self.zone)} ({self.zone}), {self.time:%Y-%m-%d %H:%M} UTC",
             *([] if self.temperature is None else [f"at {self.temperature:.1f} degC"]),
+            *([] if self.payload is None else [f"with {self.payload:g} kg"]),
             f"method {self.method or '-'}, model {self.model or '-'}, {self.code}",
             f"log {self.log or '-'}",
             *([f"verdict: {self.verdict}"] if self.verdict else []),

@@ -19,15 +19,37 @@ Edge = datetime | date | str | None
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """What became of a result: its entry, and whether it is `new` or was there already."""
+    """What became of a result: its entry, and whether it is `new` or was there already.
+
+    `notes` are sentences: what the call says otherwise than the entry that is there, or that an
+    entry of the same log was removed.
+    """
 
     entry: Entry
     new: bool
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        if self.new:
-            return f"added as entry {self.entry.number}"
-        return f"there already, as entry {self.entry.number}: nothing was added"
+        number = self.entry.number
+        told = f"there already, as entry {number}: nothing was added"
+        lines = [f"added as entry {number}" if self.new else told, *self.notes]
+        return "\n  ".join(lines)
+
+
+def differences(there: Entry, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a call says otherwise than the entry of the same log; None says nothing."""
+    told = []
+    for name, value in given.items():
+        kept = getattr(there, name)
+        if value is None or value == kept:
+            continue
+        old, new = kept, value
+        if isinstance(value, datetime):
+            old, new = local(kept, there.zone), local(value, there.zone)
+        unit = {"payload": " kg", "temperature": " degC"}.get(name, "")
+        before = "none" if old in (None, "") else f"{old}{unit}"
+        told.append(f"the entry's {name} is {before}, not {new}{unit} as given now")
+    return tuple(told)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def _of_fit(
         log=log_fingerprint(fit.data),
         code=code_fingerprint(),
         note=note,
+        payload=common_payload([source.payload for source in fit.data]),
     )
 
 
@@ -98,7 +99,14 @@ def _of_validation(
         log=_compared(found),
         code=code_fingerprint(),
         note=note,
+        payload=common_payload(found.payloads),
     )
+
+
+def common_payload(payloads: Sequence[float | None]) -> float | None:
+    """What all logs carried (kg); None where they differ or do not say it."""
+    masses = set(payloads)
+    return masses.pop() if len(masses) == 1 else None
 
 
 def kept(information: Information) -> Information:

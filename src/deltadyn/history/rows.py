@@ -19,7 +19,7 @@ from deltadyn.identification.information import Information
 
 TEXTS = ("kind", "zone", "log", "code", "method", "model", "grade", "verdict", "note")
 LONGEST = 200  # characters of a serial number
-_ENTRY = ", ".join(("time", "temperature", "covariance", *TEXTS))
+_ENTRY = ", ".join(("time", "temperature", "payload", "covariance", *TEXTS))
 _JOINED = "FROM history_entries e JOIN history_robots r ON r.number = e.robot"
 _ONCE = "robot = :robot AND kind = :kind AND log = :log AND method = :method AND model = :model"
 
@@ -71,17 +71,42 @@ def insert(
     return number, True
 
 
+def update(database: Database, entry: Entry) -> None:
+    """Write what may be corrected of an entry: its robot's serial number, time, zone and so on."""
+    values = {name: plain(name, getattr(entry, name)) for name in ("zone", "note")}
+    database.rows(
+        "UPDATE history_entries SET robot = :robot, time = :time, zone = :zone, note = :note, "
+        "temperature = :temperature WHERE number = :number",
+        **values,
+        robot=_robot_number(database, entry)[0],
+        time=stored(entry.time),
+        temperature=None if entry.temperature is None else float(entry.temperature),
+        number=entry.number,
+    )
+
+
+def delete(database: Database, number: int) -> None:
+    """Remove an entry with its parameters and factors."""
+    database.rows("DELETE FROM history_entries WHERE number = :number", number=number)
+
+
 def _robot(database: Database, entry: Entry) -> int:
-    """The number of a robot, which is made where it is new."""
+    """The number of a robot, whose zone becomes that of its newest entry."""
+    number, zone = _robot_number(database, entry)
+    if zone != entry.zone:
+        sql = "UPDATE history_robots SET zone = :zone WHERE number = :number"
+        database.rows(sql, zone=entry.zone, number=number)
+    return number
+
+
+def _robot_number(database: Database, entry: Entry) -> tuple[int, str]:
+    """The number and the zone of a robot, which is made where it is new."""
     same = {"type": entry.robot, "serial": entry.serial}
     sql = "INSERT INTO history_robots (type, serial, zone) VALUES (:type, :serial, :zone) "
     database.rows(sql + "ON CONFLICT (type, serial) DO NOTHING", **same, zone=entry.zone)
     sql = "SELECT number, zone FROM history_robots WHERE type = :type AND serial = :serial"
     (row,) = database.rows(sql, **same)
-    if row["zone"] != entry.zone:
-        sql = "UPDATE history_robots SET zone = :zone WHERE number = :number"
-        database.rows(sql, zone=entry.zone, number=row["number"])
-    return int(row["number"])
+    return int(row["number"]), row["zone"]
 
 
 def _file(database: Database, content: str | None) -> str | None:
@@ -109,7 +134,8 @@ def _values(entry: Entry) -> Row:
     texts = {name: plain(name, getattr(entry, name)) for name in TEXTS}
     matrix = np.ascontiguousarray(entry.covariance, dtype="<f8")
     warm = None if entry.temperature is None else float(entry.temperature)
-    packed = {"covariance": matrix.tobytes(), "temperature": warm}
+    load = None if entry.payload is None else float(entry.payload)
+    packed = {"covariance": matrix.tobytes(), "temperature": warm, "payload": load}
     return texts | packed | {"time": stored(entry.time)}
 
 
@@ -198,6 +224,7 @@ def _entry(row: Row, parameters: list[Row], axes: list[Row]) -> Entry:
         residual=_column(axes, "residual"),
         torque_level=_column(axes, "torque_level"),
         temperature=row["temperature"],
+        payload=row["payload"],
         number=int(row["number"]),
         **{name: plain(name, row[name]) for name in TEXTS},
     )

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from deltadyn.errors import FileError
-from deltadyn.history.database import Database
+from deltadyn.history.database import META, Database
 from deltadyn.identification.information import information_of
 
-META = "history_meta"
 #: In the order in which rows can be written: what is named by others comes first.
 TABLES = (
     "history_robots",
@@ -22,8 +21,9 @@ TABLES = (
     "history_parameters",
     "history_axes",
     "history_factors",
+    "history_journal",
 )
-NUMBERED = ("history_robots", "history_entries")
+NUMBERED = ("history_robots", "history_entries", "history_journal")
 
 VERSION_1 = (
     f"CREATE TABLE {META} (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -95,6 +95,20 @@ VERSION_2 = (
         JOIN history_robots r ON r.number = e.robot""",
 )
 
+# Version 3: what was carried, and entries as they were before somebody corrected or removed them.
+VERSION_3 = (
+    "ALTER TABLE history_entries ADD COLUMN payload DOUBLE PRECISION",
+    """CREATE TABLE history_journal (
+        number {number},
+        entry {link} NOT NULL,
+        time TEXT NOT NULL,
+        act TEXT NOT NULL CHECK (act IN ('correct', 'remove')),
+        reason TEXT NOT NULL,
+        log TEXT NOT NULL,
+        record TEXT NOT NULL)""",
+    "CREATE INDEX history_journal_by_log ON history_journal (log)",
+)
+
 
 def _keyed_factors(database: Database) -> None:
     """Factors of version 1 with the key of their terms."""
@@ -118,14 +132,22 @@ def terms_key(terms: str) -> str:
 VERSIONS: tuple[tuple[tuple[str, ...], Callable[[Database], None] | None], ...] = (
     (VERSION_1, None),
     (VERSION_2, _keyed_factors),
+    (VERSION_3, None),
 )
 NEWEST = len(VERSIONS)
 
 
-def prepare(database: Database) -> None:
-    """Make the tables of a new store, or bring those of an older one up to date."""
-    if _version(database) == NEWEST:
+def prepare(database: Database, create: bool = True) -> None:
+    """Make the tables of a new store, or bring those of an older one up to date.
+
+    Without `create` a store that has none is refused, and left as it is.
+    """
+    version = _version(database)
+    if version == NEWEST:
         return
+    if version == 0 and not create:
+        allowed = "a history that `deltadyn history add` began"
+        raise FileError.of_file(database.place, "holds no history", allowed)
     with database.changing():
         version = _version(database)  # somebody else may have been faster
         for number in range(version, NEWEST):
@@ -143,7 +165,8 @@ def _version(database: Database) -> int:
     """The version of the tables; 0 where there are none yet."""
     tables = database.tables()
     if META not in tables:
-        database.refuse_foreign(tables)
+        if tables:
+            database.refuse_foreign(tables)
         return 0
     rows = database.rows(f"SELECT value FROM {META} WHERE name = 'schema'")
     text = rows[0]["value"] if rows else ""

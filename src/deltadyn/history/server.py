@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from deltadyn.errors import FileError, InputError, extra_module
 from deltadyn.history.database import Database, Row
+from deltadyn.messages import hide_passwords
 
 KEY = 0x64646879  # of the lock that one who changes tables holds
 
@@ -31,7 +32,7 @@ class ServerDatabase(Database):
         except self._sql.exc.ArgumentError:
             allowed = "postgresql+psycopg://user@host/name"
             raise InputError("history", "a URL that cannot be read", allowed) from None
-        self.place = parts.render_as_string(hide_password=True)
+        self.place = hide_passwords(parts.render_as_string(hide_password=True))
         self._engine = self._sql.create_engine(
             parts, connect_args={"connect_timeout": 10}, pool_pre_ping=True
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from deltadyn.errors import FileError, InputError
-from deltadyn.history.database import Database, Row
+from deltadyn.history.database import META, Database, Row
 
 WAIT = 60.0  # s for other writers
 CHECKED = 64 * 2**20  # bytes of a file that is looked through whole when it is opened
@@ -48,6 +48,8 @@ class SqliteDatabase(Database):
         if not file.absolute().parent.is_dir():
             problem = "cannot be made: its folder does not exist"
             raise FileError.of_file(path, problem, "a path in a folder that exists")
+        if file.exists() and file.stat().st_size:
+            self._refuse_foreign_file(file)
         with self.named():
             self.connection = sqlite3.connect(file.absolute(), timeout=WAIT, isolation_level=None)
         self.connection.row_factory = sqlite3.Row
@@ -56,6 +58,24 @@ class SqliteDatabase(Database):
         except BaseException:
             self.connection.close()
             raise
+
+    def _refuse_foreign_file(self, file: Path) -> None:
+        """Refuse another program's file before a connection that could change it is made.
+
+        A connection that writes would switch the file to the write-ahead log, and move such a log
+        of its program into it.
+        """
+        beside = file.with_name(f"{file.name}-wal").exists()
+        uri = f"{file.absolute().as_uri()}?{'mode=ro' if beside else 'immutable=1'}"
+        try:
+            with closing(sqlite3.connect(uri, timeout=WAIT, uri=True)) as looking:
+                names = {row[0] for row in looking.execute("SELECT name FROM sqlite_master")}
+                marks = ("application_id", "user_version")
+                marked = any(looking.execute(f"PRAGMA {mark}").fetchone()[0] for mark in marks)
+        except sqlite3.DatabaseError:
+            return  # damaged, or just being written: the connection that follows says so
+        if (names or marked) and META not in names:
+            self.refuse_foreign(names)
 
     def _begin(self, file: Path) -> None:
         """Settings of a connection, and a look at the file."""
@@ -128,9 +148,9 @@ class SqliteDatabase(Database):
         return {row["name"] for row in self.rows("SELECT name FROM sqlite_master")}
 
     def refuse_foreign(self, tables: set[str]) -> None:
-        if tables:
-            problem = f"is another program's SQLite file, with {', '.join(sorted(tables)[:5])}"
-            raise FileError.of_file(self.place, problem, f"{ALLOWED}, or a new one")
+        held = f"with {', '.join(sorted(tables)[:5])}" if tables else "without tables"
+        problem = f"is another program's SQLite file, {held}"
+        raise FileError.of_file(self.place, problem, f"{ALLOWED}, or a new one")
 
     def writing(self) -> Any:
         return self._transaction("BEGIN IMMEDIATE")

@@ -13,8 +13,17 @@ from deltadyn.errors import InputError
 from deltadyn.history import copies, factors, rows
 from deltadyn.history.database import Database
 from deltadyn.history.entry import Entry
+from deltadyn.history.journal import JournalRecord, checked_reason, read_journal, write_journal
 from deltadyn.history.logs import Night, Task
-from deltadyn.history.queries import Added, Edge, Forgotten, Member, condition, member
+from deltadyn.history.queries import (
+    Added,
+    Edge,
+    Forgotten,
+    Member,
+    condition,
+    differences,
+    member,
+)
 from deltadyn.history.results import entry_of, kept
 from deltadyn.history.schema import prepare
 from deltadyn.history.server import ServerDatabase
@@ -47,7 +56,7 @@ class History:
     def __init__(self, store: str | os.PathLike[str] = DEFAULT, *, create: bool = True) -> None:
         self._database = open_database(store, create)
         try:
-            prepare(self._database)
+            prepare(self._database, create)
         except BaseException:
             self._database.close()
             raise
@@ -138,7 +147,8 @@ class History:
         task = Task.of(method, options, keywords)
         known = self._known(robot.name, serial, given.fingerprint, task)
         if known is not None:
-            return Added(known, False)
+            call = {"time": instant, "zone": zone, "temperature": temperature, "note": note or None}
+            return Added(known, False, differences(known, {**call, "payload": given.head.payload}))
         fit, archives = task.fitted(robot, given)
         warm = given.temperature if temperature is None else temperature
         entry = entry_of(fit, serial, instant, own or "UTC", warm, note)
@@ -155,9 +165,97 @@ class History:
         zone_of(entry.zone)
         number, new = rows.insert(self._database, entry, file, archives)
         if new:
-            return Added(replace(entry, number=number), True)
+            return Added(replace(entry, number=number), True, self._removals(entry.log))
         (there,) = rows.select(self._database, "WHERE e.number = :number", {"number": number})
-        return Added(there, False)
+        given = {name: getattr(entry, name) for name in ("time", "zone", "payload", "temperature")}
+        return Added(there, False, differences(there, {**given, "note": entry.note or None}))
+
+    def _removals(self, log: str) -> tuple[str, ...]:
+        """Sentences about entries of the same log that somebody removed."""
+        if not log:
+            return ()
+        return tuple(
+            f"entry {item.entry} of this log was removed on {item.time:%Y-%m-%d}: {item.reason}"
+            for item in read_journal(self._database, log=log)
+            if item.act == "remove"
+        )
+
+    # Correcting.
+
+    def correct(
+        self,
+        number: int,
+        *,
+        reason: str,
+        serial: str | None = None,
+        time: datetime | str | None = None,
+        zone: str | None = None,
+        temperature: float | None = None,
+        note: str | None = None,
+    ) -> Entry:
+        """Change what was said wrongly about an entry; what it was stays in the journal.
+
+        Only what is given changes. A `time` without an offset is local in the `zone`, by default
+        that of the entry; a zone alone keeps the instant. With a serial number all entries of the
+        same log move to that robot. What was identified does not change: of a log that was read
+        wrongly, or with another payload, `remove` the entry and add the log again.
+        """
+        why = checked_reason(reason)
+        with self._database.writing():
+            entry = self._existing(number)
+            if zone is not None:
+                zone_of(zone)
+            given = {
+                "serial": serial,
+                "time": None if time is None else moment(time, zone or entry.zone),
+                "zone": zone,
+                "temperature": temperature,
+                "note": note,
+            }
+            changes = {name: value for name, value in given.items() if value is not None}
+            if serial is not None:
+                rows.plain("serial number", serial, rows.LONGEST)
+            changed = replace(entry, **changes)
+            if all(getattr(entry, name) == getattr(changed, name) for name in changes):
+                allowed = "at least one of serial, time, zone, temperature and note, other than now"
+                raise InputError("correction", changes, allowed, where=f"entry {number}")
+            for other in self._of_same_log(entry) if changed.serial != entry.serial else ():
+                write_journal(self._database, other, "correct", why)
+                rows.update(self._database, replace(other, serial=changed.serial))
+            write_journal(self._database, entry, "correct", why)
+            rows.update(self._database, changed)
+        return changed
+
+    def remove(self, number: int, *, reason: str) -> Entry:
+        """Remove an entry with its factors; the entry as it was stays in the journal.
+
+        The log can be added again, for instance with another payload.
+        """
+        why = checked_reason(reason)
+        with self._database.writing():
+            entry = self._existing(number)
+            write_journal(self._database, entry, "remove", why)
+            rows.delete(self._database, number)
+        return entry
+
+    def journal(self, number: int | None = None) -> tuple[JournalRecord, ...]:
+        """What was corrected and removed, of all entries or of one, the oldest act first."""
+        with self._database.reading():
+            return read_journal(self._database, entry=number)
+
+    def _existing(self, number: int) -> Entry:
+        """The entry of a number, inside a transaction."""
+        found = rows.select(self._database, "WHERE e.number = :number", {"number": number})
+        if not found:
+            raise InputError("entry", number, f"the number of one in {self.place}")
+        return found[0]
+
+    def _of_same_log(self, entry: Entry) -> tuple[Entry, ...]:
+        """The other entries of a log: the samples of one log come from one robot."""
+        if not entry.log:
+            return ()
+        where = "WHERE e.log = :log AND e.number <> :number"
+        return rows.select(self._database, where, {"log": entry.log, "number": entry.number})
 
     def _zone(self, robot: str, serial: str) -> str | None:
         sql = "SELECT zone FROM history_robots WHERE type = :type AND serial = :serial"
@@ -207,10 +305,7 @@ class History:
     def entry(self, number: int) -> Entry:
         """The entry of a number."""
         with self._database.reading():
-            found = rows.select(self._database, "WHERE e.number = :number", {"number": number})
-        if not found:
-            raise InputError("entry", number, f"the number of one in {self.place}")
-        return found[0]
+            return self._existing(number)
 
     # Factors.
 
@@ -286,9 +381,12 @@ class History:
         self._database.shrink()
         return found
 
-    def backup(self, path: str | os.PathLike[str]) -> Path:
-        """Write a whole copy into an SQLite file, while others read and write; it is a history."""
-        return copies.backup(self._database, path)
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a whole copy into an SQLite file, while others read and write; it is a history.
+
+        A file that is there is kept and named in an error unless `overwrite` is set.
+        """
+        return copies.backup(self._database, path, overwrite)
 
 
 def open_database(store: str | os.PathLike[str], create: bool) -> Database:

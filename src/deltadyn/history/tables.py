@@ -30,6 +30,7 @@ ENTRIES = {
     "serial": str,
     "kind": str,
     "temperature_degC": float,
+    "payload_kg": float,
     **dict.fromkeys(TEXTS, str),
     **{f"residual_rms_{axis}": float for axis in range(1, AXES + 1)},
     **{f"torque_rms_{axis}": float for axis in range(1, AXES + 1)},
@@ -48,6 +49,7 @@ PARAMETERS = {
     "grade": str,
 }
 Cells = dict[str, Any]
+FORMULA_MARKS = ("=", "+", "-", "@")  # with which a formula begins in a spreadsheet
 
 
 def write_tables(
@@ -55,8 +57,9 @@ def write_tables(
 ) -> tuple[Path, ...]:
     """Write entries.csv and parameters.csv, or .parquet, into a folder; both are new, or none.
 
-    Times are in UTC. A number that is not finite is left empty: an infinite `std` tells that the
-    log does not show a parameter.
+    Times are in UTC. In CSV a text that begins with = + - or @ gets ' in front, so that no
+    spreadsheet takes it for a formula; numbers stay numbers. A number that is not finite is left
+    empty: an infinite `std` tells that the log does not show a parameter.
     """
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
@@ -79,6 +82,7 @@ def _entry_cells(entry: Entry) -> Cells:
         **_common(entry),
         "local_time": local(entry.time, entry.zone),
         "zone": entry.zone,
+        "payload_kg": entry.payload,
         **{name: getattr(entry, name) for name in TEXTS},
         **axes,
     }
@@ -109,8 +113,11 @@ def _csv(kinds: dict[str, type], rows: list[Cells]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
+    """A cell of a CSV file; a text that a spreadsheet would run as a formula begins with '."""
     if isinstance(value, datetime):
         return stored(value)
+    if isinstance(value, str) and value.lstrip()[:1] in FORMULA_MARKS and value.strip():
+        return f"'{value}"
     return repr(value) if isinstance(value, float) else value
 
 

@@ -19,7 +19,7 @@ from deltadyn.identification.loading import Data, Loaded, refuse_shared
 from deltadyn.identification.options import Preparation
 from deltadyn.identification.parametrisation import payload_direction, widest
 from deltadyn.identification.terms.corrections import corrected
-from deltadyn.identification.terms.intervals import NORMAL, Scatter
+from deltadyn.identification.terms.intervals import NORMAL, Scatter, Waves
 from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.recording.prepare.gears import behind_gears
@@ -89,4 +89,4 @@ def _plain(fit: Fit) -> Scatter:
     """The scatter of a fit that has looked for no terms: that of its residual, at any torque."""
     dof = fit.robot.dof
     square = np.maximum(fit.residual, 1e-9 * fit.torque_level) ** 2
-    return Scatter(square, np.zeros(dof), np.full(dof, NORMAL), np.zeros(dof))
+    return Scatter(square, np.zeros(dof), np.full(dof, NORMAL), np.zeros(dof), Waves.none(dof))

@@ -227,7 +227,7 @@ class Fit:
         )
         spread = self._scatter
         if spread is not None:
-            width = np.hypot(width, spread.half(torque, motion.qd, level))
+            width = np.hypot(width, spread.half(torque, motion.q, motion.qd, level))
         return restore(torque, motion.single), restore(width, motion.single)
 
     @property

@@ -39,6 +39,11 @@ HEIGHTS, AZIMUTHS = 49, 60  # of the boundary of the workspace: within 2 % of a 
 USUAL_CYCLES = 60.0  # per minute: a pace that every robot keeps with its full payload
 SAMPLES = 500.0  # Hz of the Adept cycle
 LITTLE, MOST = 0.02, 0.95  # share of the rotors in the inertia that a drive moves
+#: The smallest and the largest of the catalogue, in m: what is beyond them, or a few times larger,
+#: is mostly in another unit.
+SMALLEST_M = {"geometry.arm_length": 0.12, "geometry.strut_length": 0.215, "reach": 0.052}
+LARGEST_M = {"geometry.arm_length": 0.62, "geometry.strut_length": 1.106, "reach": 0.978}
+TIMES_LARGEST = 3.0  # what a robot may be larger than the catalogue's
 MARGIN = WorkspaceRules(singularity=SINGULARITY_MARGIN)
 
 #: Every kind of finding about a robot: severity, and what to do.
@@ -49,6 +54,12 @@ KINDS = {
     "short spindle": (
         "error",
         "Check the lengths of spindle.upper and spindle.lower, and the heights of its joints.",
+    ),
+    "size": ("warning", "Check the unit in the name of the field: _mm or _m."),
+    "radii": ("warning", "Check whether base_radius and platform_radius are swapped."),
+    "gear ratio": (
+        "warning",
+        "Give turns of the motor per turn of the output: 20 for a gear of 1:20.",
     ),
     "workspace": ("warning", "Check limits.workspace and the lengths in geometry."),
     "holding torque": ("error", "Check masses and their units, or the limits on torque."),
@@ -67,7 +78,7 @@ KINDS = {
     "no effect": ("info", "Leave it out, or give the platform or the spindle that turns it."),
     "no torque limit": (
         "info",
-        "Give limits.torque_peak and torque_rms, so that saturation and sizing can be judged.",
+        "Give it at the output of the gear, so that saturation and sizing can be judged.",
     ),
 }
 
@@ -197,9 +208,11 @@ def _checked(robot: Robot, source: str, findings: tuple[Finding, ...]) -> RobotC
     if largest is None:
         return RobotCheck(source, robot, by_severity([*found, _empty(robot)]), (), boundary)
     found += _workspace_findings(robot)
+    reach = float(boundary.radius.max())
+    found += _odd_length("reach", reach, reach)
     across, shape = ("half width", "rectangle") if robot.planar else ("radius", "cylinder")
     numbers = [
-        Number("reach_m", "reach", (float(boundary.radius.max()),), "m", f"{across}, natural"),
+        Number("reach_m", "reach", (reach,), "m", f"{across}, natural"),
         Number(
             "largest_cylinder_m",
             f"largest {shape}",
@@ -225,10 +238,53 @@ def _file_findings(robot: Robot) -> list[Finding]:
     if robot.friction.absent:
         found.append(_finding("no friction", None, "The robot has no friction."))
     found += _without_effect(robot)
-    if robot.limits.torque_peak is None or robot.limits.torque_rms is None:
-        text = "The drives have no limit on peak or RMS torque."
-        found.append(_finding("no torque limit", None, text))
+    for kind, words in (("peak", "peak"), ("rms", "RMS")):
+        if getattr(robot.limits, f"torque_{kind}") is None:
+            text = f"The drives have no limit on {words} {_push(robot)}."
+            found.append(_finding("no torque limit", f"limits.torque_{kind}", text))
+    return [*found, *_odd_sizes(robot), *_odd_ratios(robot)]
+
+
+def _odd_sizes(robot: Robot) -> list[Finding]:
+    """Lengths beyond those of the catalogue, and a platform that is wider than the base."""
+    found = []
+    for name in ("arm_length", "strut_length"):
+        lengths = getattr(robot.geometry, name, None)
+        if lengths is not None:
+            found += _odd_length(f"geometry.{name}", min(lengths), max(lengths))
+    base, platform = robot.geometry.base_radius, robot.geometry.platform_radius
+    for axis in [k for k, (a, b) in enumerate(zip(base, platform, strict=True)) if a < b][:1]:
+        text = (
+            f"base_radius of axis {axis + 1}, {base[axis]:.4g} m, is below its platform_radius, "
+            f"{platform[axis]:.4g} m."
+        )
+        found.append(_finding("radii", "geometry", text))
     return found
+
+
+def _odd_length(field: str, least: float, most: float) -> list[Finding]:
+    """A finding where a length is smaller, or much larger, than all of the catalogue."""
+    if least < SMALLEST_M[field]:
+        text = f"{field} is {least:.4g} m; the smallest of the catalogue is {SMALLEST_M[field]:g} m"
+    elif most > TIMES_LARGEST * LARGEST_M[field]:
+        text = f"{field} is {most:.4g} m; the largest of the catalogue is {LARGEST_M[field]:g} m"
+    else:
+        return []
+    return [_finding("size", field, f"{text}.")]
+
+
+def _odd_ratios(robot: Robot) -> list[Finding]:
+    """A gear that makes the output faster than its motor: mostly the ratio of the other side."""
+    low = [k for k, ratio in enumerate(robot.drives.gear_ratio) if ratio < 1]
+    return [
+        _finding(
+            "gear ratio",
+            "drives.gear_ratio",
+            f"gear_ratio of axis {k + 1} is {robot.drives.gear_ratio[k]:.4g}: the motor is slower "
+            f"than its output. Did you mean {1 / robot.drives.gear_ratio[k]:.4g}?",
+        )
+        for k in low[:1]
+    ]
 
 
 def _without_effect(robot: Robot) -> list[Finding]:
@@ -374,7 +430,8 @@ def _middle(robot: Robot, cylinder: Workspace) -> tuple[list[Number], list[Findi
             unit = robot.axis_units("tau")[axis]
             text = (
                 f"{names[axis].capitalize()} needs {abs(hold[axis]):.3g} {unit} to hold the "
-                f"platform in the middle of the workspace; its limit is {allowed[axis]:.3g} {unit}."
+                f"platform in the middle of the workspace; its limit is {allowed[axis]:.3g} {unit}"
+                f"{_other_side(robot, axis, allowed[axis], float(abs(hold[axis])))}."
             )
             found.append(_finding("holding torque", "limits", text))
     return numbers, found
@@ -404,9 +461,25 @@ def _cycle(robot: Robot) -> tuple[MotionLoads | None, list[Number], list[Finding
     found = []
     if over:
         worst = max(over, key=lambda limit: limit.use or 0.0)
-        text = f"In an {note}, {worst}."
+        values = getattr(loads.drives, worst.name)
+        limits = getattr(robot.limits, worst.name)
+        axis = int(np.argmax(values / np.array(limits)))
+        side = _other_side(robot, axis, limits[axis], float(values[axis]))
+        text = f"In an {note}, {worst}{side}."
         found.append(_finding("torque limits", f"limits.{worst.name}", text))
     return loads, numbers, found
+
+
+def _other_side(robot: Robot, axis: int, limit: float, needed: float) -> str:
+    """Words where a limit that is too small would do if it were that of the motor."""
+    turns = robot.drives.motor_turns[axis]
+    if turns <= 1 or turns * limit < needed:
+        return ""
+    unit = robot.axis_units("tau")[axis]
+    return (
+        f"; limits count at the output of the gear: a motor's rated torque of {limit:.3g} N m "
+        f"would be {turns * limit:.3g} {unit} there"
+    )
 
 
 def _push(robot: Robot) -> str:

@@ -17,6 +17,9 @@ differences z, r, w c of two rows that phi makes white:
 Times are counted in rows. Memory is fixed: `keep` + 8 hypotheses of 31 numbers with three arms. A
 spindle's torque says nothing of a mass: it has no rows. Nothing here knows a robot; every number is
 in `BankNumbers`, and nothing else decides.
+
+The gripper's signal is evidence (`gripper_signal.py`): an edge near the begin or the end of a load
+makes that hypothesis more likely, no edge makes none less likely.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deltadyn.arrays import BoolArray, FloatArray
+from deltadyn.payload.gripper_signal import CLOSING, NO_EDGE, OPENING, GripperSignal, SignalNumbers
 
 TERMS = 3  # of theta per arm
 SPAWNING = 6  # loaded hypotheses that a release is tried on in a row
@@ -38,7 +42,8 @@ LONG = 1e6  # rows: an age of something that was never otherwise
 # columns of the hypotheses' table
 MASS, VARIANCE, WEIGHT, CARRIES, AGE, SHARE, COUNT = range(7)
 DONE, BEGUN, ENDED, DONE_MASS, DONE_VARIANCE, IN_MOTION = range(7, 13)
-SCALARS = 13  # then theta and U of all arms
+BEGIN_EDGE, DONE_EDGE, END_EDGE = range(13, 16)  # delays of the gripper's signal
+SCALARS = 16  # then theta and U of all arms
 
 
 class BankNumbers(NamedTuple):
@@ -83,6 +88,7 @@ class BankNumbers(NamedTuple):
     # deviation of a mass m: sqrt(its variance + zero^2 + (gain m)^2)
     zero: float  # kg
     gain: float
+    signal: SignalNumbers
 
 
 class Row(NamedTuple):
@@ -130,16 +136,22 @@ class Bank:
         self.unlinked = 1 / (1 - self.phi**2)
         self.walk = _diagonals(np.array(n.walk))
         self.ramp = np.array([*n.share, 1.0])
+        self.signal = GripperSignal(n.signal)
         self.reset()
 
     def reset(self, *, loaded: bool = False) -> None:
-        """Begin anew with a robot that is empty, or that carries something throughout."""
+        """Begin anew with a robot that is empty, or that carries something throughout.
+
+        What was learned of the gripper's signal stays.
+        """
         n = self.numbers
+        self.signal.lose_level()
         self.P = _diagonals(np.square(n.deviation))
         self.table: FloatArray = np.zeros((self.size, self.taken.stop))
         self.count = 1  # hypotheses: the first rows of the table
         first = self.table[0]
         first[self.theta], first[AGE] = n.theta, LONG
+        first[[BEGIN_EDGE, DONE_EDGE, END_EDGE]] = NO_EDGE
         if loaded:
             first[CARRIES], first[VARIANCE], first[SHARE] = 1.0, n.spread**2, 1.0
         self.last: Row | None = None
@@ -164,6 +176,7 @@ class Bank:
         n = self.numbers
         self.event, self.filed = NOTHING, None
         self.P += self.walk
+        edge = self.signal.detect_edge(holding)
         if self.skip:
             self.skip -= 1
             self.last = row
@@ -174,22 +187,23 @@ class Bank:
         rest = row.speed < max(n.rest_speed, n.rest_share * self.peak)
         self.moving = 0 if rest else self.moving + 1
         self._grow_older()
+        if changes and edge != NO_EDGE:
+            self._weigh_edge(edge)
         if changes and self.dead <= n.still:
-            self._spawn(holding)
+            self._spawn()
         if live:
             self._measure(row)
         self.last = row
         if changes:
             self._empty_filters()
             self._prune()
-            self._decide(n.release_odds if holding is None else n.pick_odds)
+            self._decide()
             self._file()
         self._believe()
 
     def take(self) -> None:
-        """The gripper closed: something is held from the next row on, whatever the rows say."""
-        own = self.table[: self.count]
-        best = own[int(np.argmax(own[:, WEIGHT]))].copy()
+        """A load from the next row on, whatever the rows say: for loads that are only assumed."""
+        best = self.table[: self.count][self.table[: self.count, WEIGHT].argmax()].copy()
         if not best[CARRIES]:
             self._take_up(best)
             best[COUNT] = 1.0
@@ -197,24 +211,6 @@ class Bank:
         self._only(best)
         self.announced, self.loaded = 1, True
         self.mass, self.variance = float(best[MASS]), float(best[VARIANCE])
-
-    def release(self) -> Filed:
-        """The gripper opened: nothing is held from the next row on; gives the pick as known now."""
-        own = self.table[: self.count]
-        best = own[int(np.argmax(own[:, WEIGHT]))].copy()
-        if best[CARRIES]:
-            self._let_go(best, in_motion=False)
-        found = Filed(
-            int(best[BEGUN]),
-            int(best[ENDED]),
-            float(best[MASS]),
-            float(best[VARIANCE]),
-            False,
-            True,
-        )
-        self._only(best)
-        self.loaded = False
-        return found
 
     def drop(self) -> None:
         """The load is none from the next row on, and was none: for loads that are only assumed."""
@@ -237,34 +233,59 @@ class Bank:
         for column in (AGE, BEGUN, ENDED):
             ages = own[:, column]
             ages += ages >= self.dead if waits and column != BEGUN else 1.0
+        self.signal.age_edges(self.dead, self.numbers.still)
         self.begun += 1
         self.ended += 1
         if self.moving == 0:  # a load that went just before a rest was put down
             own[own[:, ENDED] <= self.numbers.near_rest, IN_MOTION] = 0.0
 
-    def _spawn(self, holding: bool | None) -> None:
+    def _weigh_edge(self, kind: int) -> None:
+        """An edge of the signal makes the hypotheses likelier whose change is near it.
+
+        A change has one edge: the one that speaks for it most. An opening edge speaks for the end
+        of an announced pick only, so that a pick is announced by one edge at most.
+        """
+        signal, own = self.signal, self.table[: self.count]
+        signal.ages[kind] = 0.0
+        if kind == CLOSING:
+            near, age, column = own[:, CARRIES] > 0, AGE, BEGIN_EDGE
+        else:
+            known = own[:, COUNT] <= self.announced
+            near, age, column = known & (own[:, DONE] > 0), ENDED, END_EDGE
+        for k in near.nonzero()[0]:
+            delay = signal.delay_bin(kind, own[k, age])
+            more = signal.log_gain(kind, delay) - signal.log_gain(kind, int(own[k, column]))
+            if more > 0:
+                own[k, WEIGHT] += more
+                own[k, column] = delay
+
+    def _spawn(self) -> None:
         """The best empty hypothesis picks, the best loaded ones release."""
-        n, own = self.numbers, self.table[: self.count]
+        n, signal, own = self.numbers, self.signal, self.table[: self.count]
         rest = self.moving == 0
         pick = n.pick_rest if rest else n.pick_moving
         release = n.release_rest if rest else n.release_moving
-        if holding is not None:  # it tells when it picks and releases; it may still lose its load
-            pick, release = 0.0, n.release_moving
         carries, age = own[:, CARRIES] > 0, own[:, AGE]
         weight = own[:, WEIGHT].copy()
         own[:, WEIGHT] += np.where(carries, math.log1p(-release), math.log1p(-pick))
-        if pick > 0:
-            parent = _best(weight, ~carries & (age >= n.gap) & (own[:, COUNT] < 2))
-            if parent >= 0:
-                child = self._child(own[parent], weight[parent] + math.log(pick))
-                self._take_up(child)
-                child[COUNT] += 1.0
+        parent = _best(weight, ~carries & (age >= n.gap) & (own[:, COUNT] < 2))
+        if parent >= 0:
+            delay = signal.delay_bin(CLOSING)
+            chance = math.log(pick) + signal.log_gain(CLOSING, delay)
+            child = self._child(own[parent], weight[parent] + chance)
+            self._take_up(child)
+            child[COUNT] += 1.0
+            child[BEGIN_EDGE] = delay
         held = (carries & (age >= n.shortest) & (own[:, DONE] == 0)).nonzero()[0]
         if not len(held):
             return
         for parent in held[(-weight[held]).argsort(kind="stable")[:SPAWNING]]:
-            child = self._child(own[parent], weight[parent] + math.log(release))
+            known = own[parent, COUNT] <= self.announced
+            delay = signal.delay_bin(OPENING) if known else NO_EDGE
+            chance = math.log(release) + signal.log_gain(OPENING, delay)
+            child = self._child(own[parent], weight[parent] + chance)
             self._let_go(child, in_motion=self.moving > n.near_rest)
+            child[END_EDGE] = delay
 
     def _child(self, parent: FloatArray, weight: float) -> FloatArray:
         child: FloatArray = self.table[self.count]
@@ -277,13 +298,14 @@ class Bank:
         """An empty hypothesis picks."""
         if one[VARIANCE] > 0:  # of a load that is still leaving the filter
             _forget_load(one)
-        one[CARRIES], one[AGE] = 1.0, 0.0
+        one[CARRIES], one[AGE], one[BEGIN_EDGE] = 1.0, 0.0, NO_EDGE
         one[VARIANCE] = self.numbers.spread**2
 
     def _let_go(self, one: FloatArray, *, in_motion: bool) -> None:
         """A loaded hypothesis releases; its load leaves the filter within the next rows."""
         one[DONE], one[BEGUN], one[ENDED], one[IN_MOTION] = 1.0, one[AGE], 0.0, float(in_motion)
         one[DONE_MASS], one[DONE_VARIANCE] = one[MASS], one[VARIANCE]
+        one[DONE_EDGE], one[END_EDGE] = one[BEGIN_EDGE], NO_EDGE
         one[CARRIES], one[AGE] = 0.0, 0.0
 
     def _measure(self, row: Row) -> None:
@@ -373,7 +395,7 @@ class Bank:
         self.count = len(kept)
         self.table[: self.count] = kept
 
-    def _decide(self, release_odds: float) -> None:
+    def _decide(self) -> None:
         """Announce a pick or an end that is clear enough."""
         n, own = self.numbers, self.table[: self.count]
         weight, carries = own[:, WEIGHT], own[:, CARRIES] > 0
@@ -395,7 +417,7 @@ class Bank:
         mine = own[:, COUNT] == self.announced
         gone = mine & ~carries
         odds = _total(weight, gone) - _total(weight, mine & carries)
-        if odds <= release_odds:
+        if odds <= n.release_odds:
             return
         best = _best(weight, gone)
         moved = own[:, IN_MOTION] > 0
@@ -426,6 +448,9 @@ class Bank:
         mass, variance = float(best[DONE_MASS]), float(best[DONE_VARIANCE])
         begun, ended = int(best[BEGUN]), int(best[ENDED])
         self.filed = Filed(begun, ended, mass, variance, bool(best[IN_MOTION]), seen)
+        if seen:
+            self.signal.count_pick(CLOSING, int(best[DONE_EDGE]))
+            self.signal.count_pick(OPENING, int(best[END_EDGE]))
         self._keep((own[:, DONE] > 0) & (own[:, BEGUN] == begun) & (own[:, ENDED] == ended))
         self.table[: self.count, COUNT] -= 1.0
         self.table[: self.count, DONE] = 0.0

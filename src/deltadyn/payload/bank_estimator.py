@@ -14,6 +14,7 @@ from deltadyn.payload.bank import Bank, BankNumbers, Filed, Row
 from deltadyn.payload.estimator import FEW, PayloadEstimator, Samples, Step
 from deltadyn.payload.events import LOST_GRIP, PICK, RELEASE, Pick
 from deltadyn.payload.front_end import Sample
+from deltadyn.payload.gripper_signal import CLOSING, OPENING, SignalDelay
 from deltadyn.payload.noise import reference_torque
 from deltadyn.payload.rows import RowFront
 from deltadyn.payload.settings import EstimatorOptions
@@ -71,6 +72,11 @@ class BankEstimator(PayloadEstimator):
         self.bank = Bank(self.bank_numbers)
         self.enough = self.bank_numbers.lag
 
+    def reset(self, reason: str = "new") -> None:
+        """As `PayloadEstimator.reset`; what was learned of the gripper's signal goes too."""
+        self.bank.signal.clear()
+        super().reset(reason)
+
     def _restart(self, reason: str) -> None:
         self.front.reset()
         self.bank.reset(loaded=not self.events)
@@ -78,7 +84,6 @@ class BankEstimator(PayloadEstimator):
         self.status = reason
         self._measured = 0
         self._masked = 0  # samples from now whose rows hold interpolated ones
-        self._announced = None
         self._start = self._detected = math.nan
         self._end = math.nan  # of the last pick
         self._unsettled = False  # whether the last of `picks` may still change
@@ -99,8 +104,19 @@ class BankEstimator(PayloadEstimator):
 
     @property
     def summary(self) -> str:
-        """One line on where the deviations come from."""
-        return self.tare.summary
+        """One line on where the deviations come from, and what the gripper's signal was like."""
+        signal = self.signal
+        return self.tare.summary + (f"; gripper's signal: {signal}" if signal else "")
+
+    @property
+    def signal(self) -> SignalDelay | None:
+        """What was learned of the gripper's signal; None without a settled pick or a signal."""
+        heard, interval = self.bank.signal, self.row_numbers.interval
+        if not heard.picks[CLOSING]:
+            return None
+        behind = self.row_numbers.change - interval / 2  # an edge lies within the row before
+        learned = (heard.mean_delay(kind) for kind in (CLOSING, OPENING))
+        return SignalDelay(*((behind + interval * rows, share) for rows, share in learned))
 
     @property
     def odds(self) -> float:
@@ -120,7 +136,7 @@ class BankEstimator(PayloadEstimator):
         """As `PayloadEstimator.follow`: samples in even steps become rows at once."""
         k = 0
         while k < len(given):
-            stop = min(k + BLOCK, self._next_change(given, k))
+            stop = min(k + BLOCK, len(given))
             block = given.part(k, stop) if stop - k >= FEW else None
             count = 0 if block is None else self.intake.even(block)
             rows = None
@@ -134,6 +150,7 @@ class BankEstimator(PayloadEstimator):
                 continue
             for place, row in rows:
                 self.event, self.intake.t = None, float(block.t[place])
+                self._holding = None if block.holding is None else bool(block.holding[place])
                 self._step(_hidden(row) if self._masked > place else row)
                 yield Step(k + place)
             self.intake.took(block)
@@ -142,18 +159,9 @@ class BankEstimator(PayloadEstimator):
             if not rows or rows[-1][0] < count - 1:
                 self.event = None
 
-    def _next_change(self, given: Samples, k: int) -> int:
-        """Number of the next sample from k on at which the gripper tells something new."""
-        if given.holding is None:
-            return len(given)
-        if self._announced is None:
-            return k
-        found = np.flatnonzero(given.holding[k:] != self._announced)
-        return k + int(found[0]) if len(found) else len(given)
-
     def _step(self, row: Row) -> None:
         bank = self.bank
-        bank.step(row, holding=self._announced, changes=self.events)
+        bank.step(row, holding=self._holding, changes=self.events)
         if not bank.skip:
             self.status = "running" if self.tare.known else ASSUMED
             self._measured += bool(bank.dead == 0)
@@ -162,8 +170,7 @@ class BankEstimator(PayloadEstimator):
         if bank.event == core.PICK:
             self._picked()
         elif bank.event in (core.RELEASE, core.LOST_GRIP):
-            lost = bank.event == core.LOST_GRIP or self._announced is True
-            self._ended(LOST_GRIP if lost else RELEASE, self._time(bank.ended))
+            self._ended(NAMES[bank.event], self._time(bank.ended))
             self._unsettled = bank.filed is None
 
     def _time(self, rows: int) -> float:
@@ -193,26 +200,10 @@ class BankEstimator(PayloadEstimator):
         last, std = self.picks[-1], self.bank.std(filed.mass, filed.variance)
         if last.ended == PICK:  # keeps its wide deviation
             return
-        told = self._announced is not None
-        start = last.start if told else self._time(filed.begun)
-        end = last.end if told else self._time(filed.ended)
+        start, end = self._time(filed.begun), self._time(filed.ended)
         if end > start:
             settled = replace(last, start=start, end=end, mass=filed.mass, std=std, note="")
             self.picks[-1] = settled.judged(self.options.longest)
-
-    def _announce(self, holding: bool) -> None:
-        """The gripper closed or opened: what it tells is taken at once."""
-        self._announced, now = holding, self.intake.t
-        if holding and not self.loaded:
-            self.bank.take()
-            self.loaded, self.event, self._unsettled = True, PICK, False
-            self._start = self._detected = now
-        elif not holding and self.loaded and self.events:
-            known = math.isfinite(self.std)
-            self.bank.release()
-            if known:
-                self._ended(RELEASE, now)
-            self.loaded, self.event = False, RELEASE
 
     def _close(self, ended: str, end: float) -> None:
         if self.loaded and math.isfinite(self._start) and math.isfinite(self.std):

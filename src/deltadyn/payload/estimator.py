@@ -20,6 +20,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.payload.events import Pick
 from deltadyn.payload.front_end import GAP, Sample, delay_of
+from deltadyn.payload.gripper_signal import SignalDelay
 from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.settings import (
     ESTIMATORS,
@@ -155,7 +156,7 @@ class PayloadEstimator:
         self.picked = 0  # all finished picks, also those that `picks` no longer holds
         self.event: str | None = None
         self.intake.reset()
-        self._announced: bool | None = None
+        self._holding: bool | None = None  # what the gripper's signal says with this sample
         self._measured = 0  # residuals that counted since the begin
         self._restart(reason)
 
@@ -178,12 +179,17 @@ class PayloadEstimator:
 
         Until then a robot of which `mass` says 0 kg may carry one.
         """
-        return self.loaded or self._announced is False or self._measured >= self.enough
+        return self.loaded or self._measured >= self.enough
 
     @property
     def summary(self) -> str:
         """One line on the noise that the deviations come from."""
         return self.noise.summary
+
+    @property
+    def signal(self) -> SignalDelay | None:
+        """What was learned of the gripper's signal; None without one, or where it is a command."""
+        return None
 
     @property
     def time(self) -> float:
@@ -210,10 +216,10 @@ class PayloadEstimator:
     ) -> float:
         """Take a sample (rad, rad/s, rad/s^2, N m; each (dof,)) and give the mass in kg.
 
-        `t` (s) lets gaps, jumps and a wrong rate be found. `holding`, the gripper's own signal,
-        announces picks and releases; what goes while it holds is lost.
+        `t` (s) lets gaps, jumps and a wrong rate be found. `holding` is the gripper's own signal:
+        the bank takes it for evidence whose delay it learns, least squares for a command.
         """
-        self.event = None
+        self.event, self._holding = None, None if holding is None else bool(holding)
         if self.grid.form == "momentum":
             qdd = None
         rows = self.intake.rows(q, qd, qdd, tau, t)
@@ -230,8 +236,7 @@ class PayloadEstimator:
                 self._close("reset", self.intake.t)
                 self._restart("angles at which the loop does not close: begun anew")
                 raise InputError("q", list(row.q), "angles at which the loop closes") from None
-        if holding is not None and holding is not self._announced:
-            self._announce(bool(holding))
+        self._heed_signal()
         return self.mass
 
     def follow(self, given: Samples) -> Iterator[Step]:
@@ -271,9 +276,8 @@ class PayloadEstimator:
         """One sample; ValueError or ZeroDivisionError where the loop does not close."""
         raise NotImplementedError
 
-    def _announce(self, holding: bool) -> None:
-        """The gripper closed or opened."""
-        raise NotImplementedError
+    def _heed_signal(self) -> None:
+        """Act on the gripper's signal after a sample, where it is a command."""
 
     def _close(self, ended: str, end: float) -> None:
         """File the pick that is under way, if there is one."""

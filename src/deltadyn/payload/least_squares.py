@@ -40,7 +40,7 @@ class LeastSquaresEstimator(PayloadEstimator):
         self._lost, self._before = False, 0.0
         self._skip = self.numbers.warm_up
         self._start = self._detected = math.nan
-        self._announced = None
+        self._announced: bool | None = None
         self._pending = False
 
     @property
@@ -52,6 +52,11 @@ class LeastSquaresEstimator(PayloadEstimator):
         if not self.loaded:
             return self.noise.zero
         return self.noise.std(self._I, self.mass)
+
+    @property
+    def settled(self) -> bool:
+        """As `PayloadEstimator.settled`, or the signal says that the gripper is open."""
+        return self._announced is False or super().settled
 
     @property
     def threshold(self) -> float:
@@ -157,9 +162,12 @@ class LeastSquaresEstimator(PayloadEstimator):
         self._start, self._detected = self._when(change), self.intake.t
         self.detector.restart(reach)
 
-    def _announce(self, holding: bool) -> None:
-        """The gripper closed or opened: what it tells is taken at once."""
-        self._announced, now = holding, self.intake.t
+    def _heed_signal(self) -> None:
+        """The gripper closed or opened: that is taken for a pick or a release at once."""
+        holding, now = self._holding, self.intake.t
+        if holding is None or holding is self._announced:
+            return
+        self._announced = holding
         if holding and not self.loaded:
             self.loaded, self.event, self._age = True, PICK, 0
             self._start = self._detected = now

@@ -25,6 +25,7 @@ import numpy as np
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import InputError
 from deltadyn.payload.bank import MASS, NEVER, PICK, VARIANCE, Bank, BankNumbers
+from deltadyn.payload.gripper_signal import PRIOR_S, SignalNumbers
 from deltadyn.payload.rows import RowNumbers, RowSeries, recorded_rows
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -65,6 +66,13 @@ LIGHTEST = 0.04  # kg
 PICK_ODDS, RELEASE_ODDS, LOST_ODDS = 6.0, 3.0, 3.0  # decades
 MARGIN = 4.0  # decades of a pick above what the empty run showed
 REV_LIMIT = 0.5
+
+# the gripper's signal
+EARLIEST_EDGE_S, LATEST_EDGE_S = -0.06, 0.16  # after a change, with 10 ms for its row
+# Decades that an edge may add to the odds of a change. More makes picks known sooner and lighter
+# ones seen; below MARGIN an edge alone makes no pick.
+MAX_EDGE_DECADES = 3.0
+SIGNAL_MEMORY_PICKS, SIGNAL_MEMORY_S = 32.0, 30.0  # picks, s: what is older counts 1/e
 
 
 @dataclass(frozen=True)
@@ -216,6 +224,22 @@ class LoadTare:
             lost_odds=LOST_ODDS * math.log(10),
             zero=self.zero,
             gain=self.gain,
+            signal=self.signal_numbers,
+        )
+
+    @property
+    def signal_numbers(self) -> SignalNumbers:
+        """The numbers of the gripper's signal: an edge lies half a row before the row's end."""
+        interval, behind = self.rows.interval, self.rows.change - self.rows.interval / 2
+        first = math.floor((EARLIEST_EDGE_S - behind) / interval)
+        last = math.ceil((LATEST_EDGE_S - behind) / interval)
+        return SignalNumbers(
+            first=first,
+            delays=last - first + 1,
+            most=10.0**MAX_EDGE_DECADES,
+            pick_keep=1 - 1 / SIGNAL_MEMORY_PICKS,
+            row_keep=math.exp(-interval / SIGNAL_MEMORY_S),
+            prior_rows=PRIOR_S / interval,
         )
 
     def _compared(self, series: RowSeries) -> LoadTare:

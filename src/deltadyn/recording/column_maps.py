@@ -72,6 +72,8 @@ def _entries(given: ColumnMap | None) -> dict[Any, Any]:
         raise _map_error(shown, problem) from error
     except UnicodeDecodeError as error:
         raise _map_error(shown, f"is not UTF-8: {error}") from error
+    except ValueError as error:  # no path of any system
+        raise _map_error(shown, f"cannot be read: {error}") from error
     root, errors = read_entries(text, Text(shown, "column map", RecordingFileError))
     if errors:
         raise errors[0]

@@ -14,12 +14,19 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, UnknownNameError
-from deltadyn.motion.arguments import check_count
+from deltadyn.motion.arguments import check_count, is_real
 from deltadyn.options import merged
 from deltadyn.recording.column_maps import SIDES, ColumnMap
 from deltadyn.recording.columns import COUNTED, RATED, Column, units_of
+from deltadyn.recording.corrections import (
+    correct_pieces,
+    correct_recording,
+    repair_kinds,
+    time_ranges,
+)
 from deltadyn.recording.guess import Assignment, ColumnGuess, GuessedColumn, guess
 from deltadyn.recording.readers import Table, open_table
+from deltadyn.recording.readers.bounded import refuse_many_values
 from deltadyn.recording.recording import ColumnUse, Provenance, Recording
 from deltadyn.robot import Robot
 from deltadyn.robot.checks import each
@@ -76,6 +83,15 @@ class ReadOptions:
     interpolate: bool = False
     #: "raise", or "skip": rows that cannot be read are left out and listed.
     bad_rows: str = "raise"
+    #: s on the log's own clock: rows before are left out.
+    start: float | None = None
+    #: s on the log's own clock: rows from here on are left out.
+    stop: float | None = None
+    #: Pairs of times in s: rows between them are left out.
+    exclude: Sequence[tuple[float, float]] = ()
+    #: What is repaired when it is read, as `repair` does it: "nan" (short holes), "gap",
+    #: "duplicate-time", "decreasing-time", "encoder-wrap".
+    repair: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.torque_side not in SIDES:
@@ -90,8 +106,28 @@ class ReadOptions:
             raise UnknownNameError("decimal", self.decimal, DECIMALS)
         if self.episode is not None:
             check_count("episode", self.episode, 0)
-        if self.sample_time is not None and not self.sample_time > 0:
+        for name in ("format", "name", "separator", "topic"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InputError(name, value, "a text")
+        if not isinstance(self.interpolate, bool):
+            raise InputError("interpolate", self.interpolate, "true or false")
+        for name in ("start", "stop"):
+            value = getattr(self, name)
+            if value is not None and not is_real(value):
+                raise InputError(name, value, "a time in s")
+        if self.start is not None and self.stop is not None and not self.start < self.stop:
+            raise InputError("stop", self.stop, f"above start, {self.start:g} s")
+        object.__setattr__(self, "exclude", time_ranges(self.exclude))
+        object.__setattr__(self, "repair", repair_kinds(self.repair))
+        step = self.sample_time
+        if step is not None and not (is_real(step) and step > 0):
             raise InputError("sample_time", self.sample_time, "above 0 s")
+
+    @property
+    def cuts(self) -> bool:
+        """Whether rows are left out by their time."""
+        return self.start is not None or self.stop is not None or bool(self.exclude)
 
     @property
     def skip(self) -> bool:
@@ -114,15 +150,16 @@ def read_recording(
 
         columns, format, name, payload, torque_constant, rated_torque, rated_current,
         counts_per_turn, angle_side, torque_side, convention, sample_time, separator, decimal,
-        topic, episode, interpolate, bad_rows
+        topic, episode, interpolate, bad_rows, start, stop, exclude, repair
     """
     reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
     whole = Growing()
     for chunk in reading.chunks(CHUNK_ROWS):
         whole.add(chunk, reading.table.progress())
+        refuse_many_values(path, whole.values)
     if not whole.count:
         raise reading.no_rows()
-    return reading.recording(whole.channels(), 0)
+    return correct_recording(reading.recording(whole.channels(), 0), reading.options)
 
 
 def iter_recording(
@@ -139,7 +176,8 @@ def iter_recording(
     text files its checksum is empty, since the file was not read to its end.
     """
     check_count("rows", rows, 1)
-    return _Reading.of(path, robot, merged(ReadOptions, options, keywords)).pieces(rows)
+    reading = _Reading.of(path, robot, merged(ReadOptions, options, keywords))
+    return correct_pieces(reading.pieces(rows), reading.options)
 
 
 def guess_columns(
@@ -180,10 +218,14 @@ def recording_excerpts(
 ) -> tuple[list[Recording], float] | None:
     """`count` pieces of `rows` samples, spread evenly over a long file, and their share of it.
 
-    None where rows in the middle cannot be read by themselves. Nothing else of the file is read,
+    None where rows in the middle cannot be read by themselves, or rows are left out or repaired.
+    Nothing else of the file is read,
     nor checked; the head is not among the pieces.
     """
-    return _Reading.of(path, robot, merged(ReadOptions, options, {})).excerpts(count, rows)
+    given = merged(ReadOptions, options, {})
+    if given.cuts or given.repair:
+        return None
+    return _Reading.of(path, robot, given).excerpts(count, rows)
 
 
 @dataclass
@@ -405,6 +447,11 @@ class Growing:
         for name, piece in channels.items():
             self._arrays[name][self.count : stop] = piece
         self.count = stop
+
+    @property
+    def values(self) -> int:
+        """How many numbers were appended."""
+        return self.count * sum(math.prod(array.shape[1:]) for array in self._arrays.values())
 
     def channels(self) -> dict[str, FloatArray]:
         """All that was appended."""

@@ -35,6 +35,7 @@ UNITS = {
     "temperature": "degC",
 }
 AXES = 4  # most that a robot has
+MIN_SAMPLE_TIME_S, MAX_SAMPLE_TIME_S = 1e-9, 1e6  # medians beyond are no clock of a robot
 SINGLE_CHANNELS = ("t", "temperature")
 AXIS_CHANNELS = tuple(name for name in UNITS if name not in SINGLE_CHANNELS)
 
@@ -201,6 +202,10 @@ class Recording:
             raise InputError("payload", self.payload, "a mass of at least 0 kg")
         if not isinstance(self.name, str):
             raise InputError("name", self.name, "a text")
+        step = self.sample_time
+        if step > 0 and not MIN_SAMPLE_TIME_S <= step <= MAX_SAMPLE_TIME_S:
+            allowed = f"a median step of {MIN_SAMPLE_TIME_S:g} to {MAX_SAMPLE_TIME_S:g} s"
+            raise InputError("sample time", step, allowed, where=f"recording {self.name!r}")
 
     def __len__(self) -> int:
         return len(self.t)
@@ -397,6 +402,7 @@ class DataSource:
     samples: int
     duration: float  # s
     payload: float | None  # kg
+    edits: tuple[str, ...] = ()  # rows that were cut out, and repairs
 
     @classmethod
     def of(cls, recording: Recording) -> DataSource:
@@ -408,6 +414,7 @@ class DataSource:
             len(recording),
             recording.duration,
             recording.payload,
+            (*recording.provenance.edits, *recording.provenance.repairs),
         )
 
 

@@ -53,7 +53,8 @@ def _first(log: PickLog) -> First:
     if not log.picks:
         head = "No pick was found"
         steps = [
-            "Give the gripper's signal where the log has it (`--holding`): light loads need it."
+            "Take the noise from an empty run (`--empty`): light loads need it. The gripper's "
+            "signal (`--holding`) makes them known sooner."
         ]
         return First("unknown", head, f"{log.status}.", [("0", "picks")], figure, steps)
     mass, std = log.product

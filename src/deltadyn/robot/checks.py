@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,6 +43,18 @@ def refuse(error: RobotError) -> None:
     errors.append(error)
 
 
+RATIO = re.compile(r"\s*(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)\s*")
+
+
+def ratio_hint(path: str, value: Any) -> str:
+    """What a gear ratio that is written as two numbers may mean: "1:20" is 20."""
+    ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
+    if ratio is None or "gear_ratio" not in path:
+        return ""
+    low, high = sorted(float(part) for part in ratio.groups())
+    return f"; did you mean {high / low:.6g}?" if low > 0 else ""
+
+
 def number(
     path: str,
     value: Any,
@@ -53,7 +66,7 @@ def number(
 ) -> float:
     """`value` as a finite float in [low, high], or (low, high] where `strict`."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        refuse(RobotError(path, value, "a number"))
+        refuse(RobotError(path, value, f"a number{ratio_hint(path, value)}"))
         return math.nan
     result = float(value)
     if not math.isfinite(result) or result < low or result > high or (strict and result == low):

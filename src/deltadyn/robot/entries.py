@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from deltadyn.errors import RobotError, RobotFileError
 from deltadyn.robot.bodies import PLATFORMS
-from deltadyn.robot.checks import collected
+from deltadyn.robot.checks import collected, ratio_hint
 from deltadyn.robot.fields import ACTUATIONS, Field, RobotKind, sections
 from deltadyn.robot.names import meant
 from deltadyn.robot.settings import Source
@@ -215,7 +215,7 @@ class Entries:
         if value is WRONG:
             raise NotedError
         if not isinstance(value, float):
-            raise self.error(entry, None, "a number")
+            raise self.error(entry, None, f"a number{ratio_hint(entry.path, value)}")
         if not math.isfinite(value):
             raise self.error(entry, None, "a finite number")
         return value

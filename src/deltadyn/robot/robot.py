@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RobotError, UnknownNameError
+from deltadyn.messages import escape_control_characters
 from deltadyn.robot.bodies import (
     AnyPlatform,
     Arm,
@@ -114,6 +115,8 @@ class Robot:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise RobotError("name", self.name, "a text")
+        if escape_control_characters(self.name) != self.name or set(self.name) & set("\n\t"):
+            raise RobotError("name", self.name, "one line without control characters")
         if not isinstance(self.description, str):
             raise RobotError("description", self.description, "a text")
         for path, source in self.sources.items():

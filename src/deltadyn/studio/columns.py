@@ -25,6 +25,13 @@ ASKED = {
     "counts_per_turn": "counts per turn",
     "torque_constant": "torque constant (N m/A)",
 }
+#: Options that mend a log, and what they are called; 1 stands for yes.
+MENDING = {
+    "start": "from (s)",
+    "stop": "to (s)",
+    "repair": "fill NaN, up to 5 in a row",
+    "interpolate": "take other clocks at the times of q1",
+}
 UNUSED = ""
 SIDED = ("q", "q_command", "qd", "qdd", "tau", "tau_command")
 
@@ -59,7 +66,7 @@ class Draft:
         """How `read_recording` reads it: by its own guess, or by what was chosen instead."""
         if not self.changed:
             return {}
-        return {"columns": column_map(self.uses), **self.asked}
+        return {"columns": column_map(self.uses), **reading_of(self.asked)}
 
     @property
     def _choosable(self) -> Iterator[GuessedColumn]:
@@ -79,8 +86,8 @@ class Draft:
                     uses[other] = None if before is None else _placed(same, before)
         asked = {
             name: value
-            for name in ASKED
-            if (value := _number(values.get(f"asked.{name}"), ASKED[name])) is not None
+            for name, text in (ASKED | MENDING).items()
+            if (value := _number(values.get(f"asked.{name}"), text)) is not None
         }
         return replace(self, uses=uses, asked=asked)
 
@@ -114,6 +121,16 @@ class Draft:
             for item in self.guess.columns
         )
         return replace(self.guess, columns=columns).yaml()
+
+
+def reading_of(asked: Mapping[str, float]) -> dict[str, Any]:
+    """Options of `read_recording` by what was asked for: numbers, and 1 for what is switched on."""
+    options: dict[str, Any] = dict(asked)
+    if "repair" in options:
+        options["repair"] = ["nan"] if options["repair"] else []
+    if "interpolate" in options:
+        options["interpolate"] = bool(options["interpolate"])
+    return options
 
 
 def draft_of(upload: Upload, guess: ColumnGuess) -> Draft:
@@ -204,8 +221,9 @@ def draft_html(draft: Draft, dof: int) -> str:
         for name, text in ASKED.items()
         if name in wanted
     )
+    asked += "".join(_mending(draft, name, text) for name, text in MENDING.items())
     rows = "".join(_row(draft, item, dof) for item in draft.guess.columns)
-    above = f'<div style="margin:4px 8px;font-size:0.8em">{asked}</div>' if asked else ""
+    above = f'<div style="margin:4px 8px;font-size:0.8em">{asked}</div>'
     look = "margin:4px 8px;max-height:46vh;overflow:auto;border:1px solid #e3e6ea;font-size:0.76em"
     head = "".join(f"<b>{text}</b>" for text in HEAD)
     top = "position:sticky;top:0;background:#f4f6f8;padding:3px 6px"
@@ -215,6 +233,16 @@ def draft_html(draft: Draft, dof: int) -> str:
 #: What a column is, and what its numbers need to become SI values of the output side.
 HEAD = ("is", "unit", "side, N m/A", "sign", "offset")
 _GRID = "display:grid;grid-template-columns:8.2em 5.4em 7em 4.6em 5em;gap:2px 4px"
+
+
+def _mending(draft: Draft, name: str, text: str) -> str:
+    """The control of an option that mends the log: a time, or yes and no."""
+    key, value = f"asked.{name}", draft.asked.get(name)
+    if name in ("start", "stop"):
+        control = number(key, value, label=text)
+    else:
+        control = choice(key, [("", "no"), ("1", "yes")], "1" if value else "", label=text)
+    return f'<label style="margin-right:1em">{escape(text)} {control}</label>'
 
 
 def _row(draft: Draft, item: GuessedColumn, dof: int) -> str:

@@ -439,7 +439,9 @@ class LogTab(Tab):
         finally:
             self.refresh()
             self.window.motion_tab.refresh()
-        if log.findings.ok:
+        if self.window.session.notice:
+            self.window.say(self.window.session.notice, "warning")
+        elif log.findings.ok:
             self.window.say(f"{text} and checked", "good")
         else:
             self.window.say(f"{text}; its checks found errors: see below", "error")

@@ -12,7 +12,7 @@ studio.json                   pose, motion and names of the session
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from deltadyn.errors import DeltadynError, FileError, InputError
 from deltadyn.files import settle, write_together
 from deltadyn.identification.summary import robot_file_text
 from deltadyn.robot.file import load_robot
-from deltadyn.studio.columns import Draft
+from deltadyn.studio.columns import MENDING, Draft, reading_of
 from deltadyn.studio.log import report_files
 from deltadyn.studio.page import Tab, paragraph
 from deltadyn.studio.robot import robot_bytes
@@ -103,6 +103,9 @@ def open_project(session: Session, folder: str) -> Path:
         found.track = None
     if state.get("motion"):
         found.play(state["motion"])
+    if len(state["pose"]) != found.robot.dof:
+        allowed = f"{found.robot.dof} numbers, as robot {found.robot.name!r} has coordinates"
+        raise FileError("pose", state["pose"], allowed, path=str(path / FILE))
     found.move(state["pose"])
     session.take(found)
     return path.resolve()
@@ -124,26 +127,67 @@ def _state(path: Path) -> dict[str, Any]:
         state = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError("folder", str(path), f"a folder with {FILE}, as Save makes it") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problem = "JSON that the studio wrote"
         raise FileError("project", str(file), problem, path=str(file)) from error
     if not isinstance(state, dict) or state.get("version") != VERSION:
         version = state.get("version") if isinstance(state, dict) else state
         raise FileError("version", version, str(VERSION), path=str(file))
+    for name, (allowed, sound) in FIELDS.items():
+        if name == "pose" or name in state:
+            value = state.get(name)
+            if not sound(value):
+                raise FileError(name, value, allowed, path=str(file))
     return state
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is a text that can be written as UTF-8; half of a surrogate pair cannot."""
+    return isinstance(value, str) and not any("\ud800" <= mark <= "\udfff" for mark in value)
+
+
+def _is_log(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_text(value.get(key)) for key in ("file", "name"))
+
+
+LARGEST = 1e300  # a number in studio.json
+#: What a field of studio.json holds, in words, and whether a value is that.
+FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "pose": (
+        "a list of numbers",
+        lambda value: isinstance(value, list) and all(map(_is_number, value)),
+    ),
+    "motion": ("the name of a motion, or null", lambda value: value is None or _is_text(value)),
+    "motion file": ("the name of a file", _is_text),
+    "payload": ("a number of kg, or null", lambda value: value is None or _is_number(value)),
+    "reading": (
+        "a table of numbers by option",
+        lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+    ),
+    **dict.fromkeys(("log", "held-out", "empty"), ("a table with file and name", _is_log)),
+}
 
 
 def _upload(path: Path, entry: Mapping[str, str]) -> Upload:
     """A log of the project; only files of its own folder are read."""
-    file = (path / entry["file"]).resolve()
-    if not file.is_relative_to((path / "recordings").resolve()) or not file.is_file():
+    try:
+        file = (path / entry["file"]).resolve()
+        inside = file.is_relative_to((path / "recordings").resolve()) and file.is_file()
+    except (OSError, ValueError, RuntimeError):  # no path of any system, or links in a circle
+        inside = False
+    if not inside:
         raise FileError("recording", entry["file"], "a file in recordings/", path=str(path / FILE))
     return Upload(entry["name"], file.read_bytes())
 
 
 def _reading(draft: Draft) -> dict[str, float]:
     """Options that a column map cannot hold."""
-    return {key: value for key, value in draft.asked.items() if key == "sample_time"}
+    kept = ("sample_time", *MENDING)
+    return {key: value for key, value in draft.asked.items() if key in kept}
 
 
 def _toml(state: Mapping[str, Any], reading: Mapping[str, float]) -> str:
@@ -152,7 +196,8 @@ def _toml(state: Mapping[str, Any], reading: Mapping[str, float]) -> str:
     if "log" in state:
         text += f'columns = "{COLUMNS}"\n'
     if reading:
-        text += "\n[reading]\n" + "".join(f"{key} = {value!r}\n" for key, value in reading.items())
+        options = reading_of(reading).items()
+        text += "\n[reading]\n" + "".join(f"{key} = {json.dumps(v)}\n" for key, v in options)
     return text
 
 

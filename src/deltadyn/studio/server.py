@@ -1,14 +1,12 @@
-"""The server behind the page, on this machine's own address only, and its windows."""
+"""The server behind the page, and its windows."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ctypes
 import gc
 import io
 import os
-import socket
 import sys
 import threading
 from collections import deque
@@ -19,6 +17,7 @@ import numpy as np
 
 from deltadyn.errors import DeltadynError, InputError
 from deltadyn.robot import Robot
+from deltadyn.studio.access import LOOPBACK, Access, warning
 from deltadyn.studio.calibration import CalibrationTab
 from deltadyn.studio.drawing import thickness
 from deltadyn.studio.force import ForceArrow
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Tab)
 
-HOST = "127.0.0.1"
 TITLE = "deltadyn studio"
 PANEL_WIDTH = 440  # pixels
 BRAND = (31, 95, 168)
@@ -55,6 +53,7 @@ class Studio:
         port: int = 8080,
         max_upload: float = 200.0,
         project: str | None = None,
+        host: str = LOOPBACK,
     ) -> None:
         if not max_upload > 0:
             raise InputError("--max-upload", max_upload, "above 0 MB")
@@ -63,7 +62,8 @@ class Studio:
         self._session()  # what cannot be shown is refused before a page opens
         self._windows: dict[int, Window] = {}
         self._unswept, self._sweeping = False, threading.Lock()
-        self._server = _listen(free_port(port))
+        self._access = Access.to(host, port)
+        self._server = _listen(self._access)
         # Shadows take most of the time of a frame where there is no graphics card.
         self._server.scene.configure_default_lights(cast_shadow=False)
         self._server.gui.configure_theme(
@@ -83,7 +83,12 @@ class Studio:
     @property
     def address(self) -> str:
         """What to type into a browser."""
-        return f"http://{HOST}:{self.port}"
+        return self._access.address
+
+    @property
+    def warning(self) -> str:
+        """What others can do; empty where only this machine reaches it."""
+        return "" if self._access.token is None else warning(self._access)
 
     @property
     def windows(self) -> int:
@@ -106,8 +111,6 @@ class Studio:
         return session
 
     def _connect(self, client: viser.ClientHandle) -> None:
-        if not self._own_page(client):
-            return
         try:
             _set_title(client)
             session = self._session()
@@ -137,23 +140,6 @@ class Studio:
             finally:
                 self._sweeping.release()
 
-    def _own_page(self, client: viser.ClientHandle) -> bool:
-        """Whether the page comes from this studio: other sites may not talk to it.
-
-        A browser lets any site open a socket to this machine, and names the site in `Origin`.
-        """
-        connection = self._server._websock_server._live_connections.get(client.client_id)
-        if connection is None or connection.request is None:  # gone already
-            return False
-        origin = connection.request.headers.get("Origin")
-        if origin in (None, self.address, f"http://localhost:{self.port}"):
-            return True
-        print(f"{TITLE}: a page of {origin!r:.80} was refused", file=sys.stderr)
-        asyncio.run_coroutine_threadsafe(
-            connection.close(1008, "not this studio's page"), self._server.get_event_loop()
-        )
-        return False
-
 
 def share_memory() -> None:
     """Let all threads take memory from the same two places.
@@ -174,20 +160,6 @@ def _call_c_library(name: str, *values: int) -> None:
         function = getattr(ctypes.CDLL(None), name, None)
         if function is not None:
             function(*values)
-
-
-def free_port(port: int) -> int:
-    """The port, or one that is free for 0; an error where somebody listens there already."""
-    if not 0 <= port <= 65535:
-        raise InputError("--port", port, "0 to 65535")
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            reason = "a port that is free" if port >= 1024 else "a port of at least 1024"
-            raise InputError("--port", port, f"{reason} ({error.strerror})") from error
-        return int(probe.getsockname()[1])
 
 
 def limit_uploads(client: viser.ClientHandle, limit: int, window: Window) -> None:
@@ -242,15 +214,16 @@ def limit_uploads(client: viser.ClientHandle, limit: int, window: Window) -> Non
     interface.register_handler(_messages.FileTransferPart, part_came)
 
 
-def _listen(port: int) -> viser.ViserServer:
+def _listen(access: Access) -> viser.ViserServer:
     try:
         import viser
     except ImportError as error:
         raise DeltadynError(
             "the studio needs viser, which is not installed: pip install 'deltadyn[studio]'"
         ) from error
-    with _silence():
-        server = viser.ViserServer(host=HOST, port=port, label=TITLE, verbose=False)
+    port = access.port
+    with _silence(), access.guarding():
+        server = viser.ViserServer(host=access.host, port=port, label=TITLE, verbose=False)
     if server.get_port() != port:  # taken between the look and the start
         found = server.get_port()
         server.stop()

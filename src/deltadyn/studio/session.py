@@ -22,6 +22,7 @@ from deltadyn.force import find_contacts
 from deltadyn.motion.motion import Motion, read_motion
 from deltadyn.recording import guess_columns, read_recording
 from deltadyn.recording.guess import ColumnGuess
+from deltadyn.recording.readers.bounded import unpacking_at_most
 from deltadyn.recording.recording import Recording
 from deltadyn.report.study import Study
 from deltadyn.robot import Robot
@@ -86,7 +87,8 @@ def parse_upload(upload: Upload, limit: int, suffix: str, read: Callable[[Path],
         path = Path(folder) / f"upload{suffix}"
         path.write_bytes(upload.content)
         try:
-            return read(path)
+            with unpacking_at_most(limit):
+                return read(path)
         except (DeltadynError, OSError, UnicodeDecodeError) as error:
             text = str(error).replace(str(path), upload.shown).replace(path.name, upload.shown)
             text = text.replace(f"{folder}/", "")
@@ -208,7 +210,7 @@ class Session:
 
     def __init__(self, robot: Robot, max_upload: float = 200.0) -> None:
         self.limit = int(max_upload * MEGABYTE)  # bytes
-        self.notice = ""  # what the last change of the robot put away, and why
+        self.notice = ""  # what the last change of robot or log put away, and why
         self.lock = threading.RLock()
         self._volumes: dict[tuple[object, ...], Volume] = {}
         self._start(robot)
@@ -418,12 +420,12 @@ class Session:
             raise DeltadynError("no conventions were found: upload a log first")
         found = self.log.conventions
         draft = self._draft().mapped(found.columns)
-        before = self.reference, self.robot, self.draft, self.log
+        before = {name: getattr(self, name) for name in ("reference", "robot", "draft", "log")}
         self.reference, self.robot = found.apply(self.reference), found.apply(self.robot)
         try:
             return self._take(draft)
         except DeltadynError:
-            self.reference, self.robot, self.draft, self.log = before
+            self.__dict__.update(before)
             raise
 
     def _draft(self) -> Draft:
@@ -438,7 +440,29 @@ class Session:
         if self.track is not None and self.track.name == FROM_LOG:
             self.track = None
         self.log = self._read(draft, self.payload)
+        self._read_beside_again(draft)
         return self.log
+
+    def _read_beside_again(self, like: Draft) -> None:
+        """Read held-out log and empty run as the log is read now: by its columns and the robot.
+
+        One that cannot be read so is put away, with a notice.
+        """
+        self.notice = ""
+        for name, title in (("held_out", "held-out log"), ("empty", "empty run")):
+            before: Draft | None = getattr(self, f"{name}_draft")
+            read: CheckedLog | None = getattr(self, name)
+            if before is None or read is None:
+                continue
+            try:
+                draft = draft_upload(before.upload, self.robot, self.limit, columns=self.columns)
+                draft = draft.like(like)
+                log: CheckedLog | None = self._read(draft, read.recording.payload)
+            except DeltadynError as error:
+                self.notice = f"the {title} was put away: {error}"
+                draft, log = before, None
+            setattr(self, f"{name}_draft", None if log is None else draft)
+            setattr(self, name, log)
 
     def _read(self, draft: Draft, payload: float | None) -> CheckedLog:
         if draft.problems:

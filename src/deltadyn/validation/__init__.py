@@ -2,6 +2,7 @@
 
 from deltadyn.validation.benefit import Benefit, predicted_tracking
 from deltadyn.validation.diagnosis import CAUSES, Cause, Diagnosis
+from deltadyn.validation.limits import LimitCheck, check_limits
 from deltadyn.validation.metrics import Metrics, Segment, metrics
 from deltadyn.validation.monte_carlo import (
     TorqueSpread,
@@ -19,11 +20,13 @@ __all__ = [
     "Cause",
     "Comparison",
     "Diagnosis",
+    "LimitCheck",
     "Metrics",
     "Segment",
     "TorqueSpread",
     "TrackingSpread",
     "Validation",
+    "check_limits",
     "compare",
     "draw_machines",
     "metrics",

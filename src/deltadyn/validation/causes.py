@@ -219,7 +219,7 @@ class _Decomposition:
         from deltadyn.identification.terms.intervals import hull, scatter
 
         around = hull(self.choice, share=share)
-        terms = found_terms(self.choice, around, scatter(self.choice))
+        terms = found_terms(self.choice, around, scatter(self.choice, around.structure))
         groups = [*self._base_groups(), *self._terms(terms.probabilities)]
         chosen, shares, rivals = self._chosen(groups)
         z, V = self._estimate(chosen)

@@ -28,6 +28,7 @@ from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.exports.c import bars_behind, followed_pose
 from deltadyn.exports.check_points import check_points
 from deltadyn.exports.common import (
+    ExportFiles,
     checked_step,
     commented,
     filled,
@@ -39,9 +40,10 @@ from deltadyn.exports.common import (
     one_sample,
     platform_kind,
     provenance,
-    refuse_eccentricity,
+    stamp_fingerprint,
     standard,
     template,
+    write_fingerprint,
 )
 from deltadyn.exports.fmu.documentation import page, readme, safe
 from deltadyn.exports.fmu.tangents import tangent
@@ -56,6 +58,7 @@ from deltadyn.exports.fmu.variables import (
     plant_variables,
     smoothing_of,
 )
+from deltadyn.exports.left_out import drop_terms, left_out_section
 from deltadyn.kinematics.actuation import HALVES, actuation, kernel_name, limb_kernel
 from deltadyn.kinematics.assemblies import home_pose
 from deltadyn.motion.motion import Motion
@@ -81,16 +84,14 @@ class Options:
     windows: bool = True  # one for x86-64 Windows too where there is x86_64-w64-mingw32-gcc
 
 
-def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | bytes]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """The units of a robot: `<robot>_plant.fmu`, `<robot>_inverse.fmu` and README-fmu.md.
 
     The sources are always inside.
     """
-    refuse_eccentricity(robot)
-    if robot.friction.passive and not standard(robot):
-        joints = [item.joint for item in robot.friction.passive]
-        allowed = "none but on a Delta robot with arms that stand alike"
-        raise InputError("friction.passive for target 'fmu'", joints, allowed)
+    complete = robot
+    alone = "units have it for a Delta robot with arms that stand alike"
+    robot, dropped = drop_terms(robot, passive=None if standard(robot) else alone)
     chosen = Options() if options is None else options
     fmi, step = chosen.fmi, _checked_step(chosen)
     machines = list(_machines(chosen)) if chosen.binary else []
@@ -103,7 +104,8 @@ def files(robot: Robot, options: Options | None = None) -> Mapping[str, str | by
     places = [f"{item.name} in `binaries/{item.folders[fmi]}`" for item in machines]
     held = HELD.format(machines=" and ".join(places)) if places else NONE_HELD[chosen.binary]
     text = readme(robot, fmi, step, held, tables, (LINUX.folders[fmi], LINUX.flags, LAYERS[fmi]))
-    return {**units, "README-fmu.md": text}
+    text += left_out_section(complete, dropped)
+    return stamp_fingerprint({**units, "README-fmu.md": text}, dropped)
 
 
 def _checked_step(options: Options) -> float:
@@ -131,12 +133,15 @@ def _unit(
     digest = hashlib.sha256()
     for text in (told, *(sources[key] for key in sorted(sources))):
         digest.update(text.encode())
-    token = _guid(digest.hexdigest())
-    sources["robot.h"] = sources["robot.h"].replace(TOKEN, token)
-    inside: dict[str, str | bytes] = {"modelDescription.xml": told.replace(TOKEN, token)}
+    token, mark = _guid(digest.hexdigest()), digest.hexdigest()[:16]
+    sources = {
+        key: write_fingerprint(text.replace(TOKEN, token), mark) for key, text in sources.items()
+    }
+    told = write_fingerprint(told.replace(TOKEN, token), mark)
+    inside: dict[str, str | bytes] = {"modelDescription.xml": told}
     inside |= {f"sources/{key}": text for key, text in sources.items()}
     inside |= {
-        "documentation/index.html": page(robot, model, fmi, variables),
+        "documentation/index.html": write_fingerprint(page(robot, model, fmi, variables), mark),
         "documentation/licenses/license.txt": template("fmu", "license.txt"),
     }
     if fmi == "3.0":

@@ -18,9 +18,9 @@ from deltadyn.backends.layout import PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.backends.plant_layout import JOINTS, LIMB_JOINTS
 from deltadyn.exports.common import (
+    EXPORT_MARK,
     INTERFACE_VERSION,
     filled,
-    fingerprint,
     number,
     provenance,
     speech,
@@ -159,7 +159,7 @@ def _told(robot: Robot) -> Iterator[Variable]:
             "counted up where a variable's name or meaning changes",
             str(INTERFACE_VERSION),
         ),
-        ("fingerprint", "of the robot's file: equal for equal robots", fingerprint(robot)),
+        ("fingerprint", "of the unit: of its robot and of the options of the export", EXPORT_MARK),
         (
             "written_by",
             "package that wrote the unit",

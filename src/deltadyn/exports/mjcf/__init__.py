@@ -15,23 +15,26 @@ from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import DeltadynError, extra_module
 from deltadyn.exports.common import (
+    EXPORT_MARK,
     INTERFACE_VERSION,
+    ExportFiles,
     checked_step,
     filled,
-    fingerprint,
     identifier,
     kind_of,
     middle,
     provenance,
     speech,
+    stamp_fingerprint,
     standard,
 )
 from deltadyn.exports.mjcf.pose import joint_values
-from deltadyn.exports.mjcf.states import check_files, check_points, random_states, states_in_words
+from deltadyn.exports.mjcf.states import check_files, check_points
 from deltadyn.exports.mjcf.tree import add, add_look, model_tree
 from deltadyn.exports.mjcf.view import aim, refer_to_meshes
 from deltadyn.exports.scenes.checks import check_masses, left_out
 from deltadyn.exports.scenes.scene import mesh_files, read_scene
+from deltadyn.exports.states import random_states, rates_of, states_in_words
 from deltadyn.motion import Motion
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, Carriage, HelicalPlatform
@@ -56,11 +59,12 @@ the reference is the model 'rigid'; 'exact' takes thin rods instead.
 
 @dataclass(frozen=True)
 class AccelerationError:
-    """|qdd of MuJoCo - qdd| / |qdd| over random states, without friction."""
+    """|qdd of MuJoCo - qdd| / |qdd| over random states."""
 
     states: int
     largest: float
     median: float
+    largest_moving: float  # of states in which every axis moves
     reference: str  # the model's name
 
 
@@ -71,7 +75,7 @@ class Options:
     timestep: float = TIMESTEP  # s, of MuJoCo
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """Model, meshes, check points with their test, README; refused at an error above 0.2 %.
 
     The error is that of MuJoCo's acceleration; 0.5 % on a platform of halves, where the force of a
@@ -82,7 +86,9 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
     step = checked_step(chosen.timestep, SHORTEST, LONGEST, allowed)
     check_masses(robot, "mjcf")
     name = f"{identifier(robot)}.xml"
-    error = None if find_spec("mujoco") is None else acceleration_error(robot, step)
+    measured = find_spec("mujoco") is not None
+    error = acceleration_error(robot, step) if measured else None
+    rubbed = acceleration_error(robot, step, states=100, friction=True) if measured else None
     most = allowed_error(robot)
     if error is not None and not error.largest < most:
         raise DeltadynError(
@@ -90,13 +96,16 @@ def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
             f"{100 * error.largest:.2g} %, above {100 * most:g} %: its moving platform is too "
             "light for MuJoCo's soft constraints; a payload or the effector's mass helps"
         )
-    own, bare, mark = identifier(robot), _bare(robot), fingerprint(robot)
-    points = {"fingerprint": mark, **check_points(bare, reference_model(robot), most)}
-    return {
-        "README-mjcf.md": _readme(robot, name, step, error),
-        **model_files(robot, step),
-        **check_files(own, points),
-    }
+    own, bare = identifier(robot), _bare(robot)
+    points = {"fingerprint": EXPORT_MARK, **check_points(bare, reference_model(robot), most)}
+    return stamp_fingerprint(
+        {
+            "README-mjcf.md": _readme(robot, name, step, error, rubbed),
+            **_model_texts(robot, step),
+            **check_files(own, points),
+        },
+        left_out(robot),
+    )
 
 
 def allowed_error(robot: Robot) -> float:
@@ -104,8 +113,13 @@ def allowed_error(robot: Robot) -> float:
     return ALLOWED if robot.legs != 4 else ALLOWED_HALVES
 
 
-def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
+def model_files(robot: Robot, timestep: float = TIMESTEP) -> ExportFiles:
     """The MJCF document and the meshes that it reads, by their places in a folder."""
+    return stamp_fingerprint(_model_texts(robot, timestep))
+
+
+def _model_texts(robot: Robot, timestep: float) -> dict[str, str]:
+    """The same with the mark of the fingerprint."""
     own = identifier(robot)
     root = model_tree(robot, timestep)
     add_look(root, robot)
@@ -118,7 +132,7 @@ def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
     told = add(root, "custom")
     add(told, "text", name="deltadyn", data=version("deltadyn"))
     add(told, "text", name="interface", data=str(INTERFACE_VERSION))
-    add(told, "text", name="fingerprint", data=fingerprint(robot))
+    add(told, "text", name="fingerprint", data=EXPORT_MARK)
     words = speech(robot)
     own_words = f"{words['angles']} and {words['torques']} are this project's own"
     lines += [f"{own_words}, not the controller's: see the README"]
@@ -129,7 +143,13 @@ def model_files(robot: Robot, timestep: float = TIMESTEP) -> dict[str, str]:
     return {f"{own}.xml": ET.tostring(root, encoding="unicode") + "\n", **meshes}
 
 
-def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError | None) -> str:
+def _readme(
+    robot: Robot,
+    file: str,
+    timestep: float,
+    error: AccelerationError | None,
+    rubbed: AccelerationError | None,
+) -> str:
     """How to load the model, what is in it, how accurate it is."""
     signs = zip(robot.axis_names(), robot.controller.sign, robot.controller.offset, strict=True)
     words = {
@@ -155,7 +175,7 @@ def _readme(robot: Robot, file: str, timestep: float, error: AccelerationError |
         "count": {2: "two", 3: "three"}[len(coordinate_joints(robot))],
         "point": ", ".join(_somewhere(robot)),
         "timestep": f"{timestep:g}",
-        "measured": _measured(robot, error),
+        "measured": _measured(robot, error, rubbed),
         "own": identifier(robot),
         "rigid": RIGID if reference_model(robot) == "rigid" else "",
         "signs": "\n".join(f"| {axis} | {s:+g} | {offset:.9g} |" for axis, s, offset in signs),
@@ -204,14 +224,29 @@ def _somewhere(robot: Robot) -> list[str]:
     return ["0.1", "0.0", f"{z:g}", "0.0"][: robot.dof]
 
 
-def _measured(robot: Robot, error: AccelerationError | None) -> str:
-    if error is None:
+def _measured(
+    robot: Robot, error: AccelerationError | None, rubbed: AccelerationError | None
+) -> str:
+    """What the README says of the accuracy, without friction and with what the model holds."""
+    if error is None or rubbed is None:
         return "Not measured at this export: mujoco is not installed."
-    return (
+    text = (
         f"Measured at this export over {error.states} random states and torques without "
         f"friction, against the model '{error.reference}': largest error of the acceleration "
         f"{100 * error.largest:.2g} %, median {100 * error.median:.2g} %.\n\n"
-        f"States that this figure covers: {states_in_words(robot)}."
+    )
+    if robot.friction.absent:
+        return f"{text}States that this figure covers: {states_in_words(robot)}."
+    slow = ", ".join(f"{rate:.2g}" for rate in _moving_rates(robot))
+    median, moving, largest = (
+        f"{100 * value:.2g} %" for value in (rubbed.median, rubbed.largest_moving, rubbed.largest)
+    )
+    return (
+        f"{text}With the friction that the model holds, over {rubbed.states} states: median "
+        f"{median}, largest {moving} where every axis moves faster than {slow} (rad/s or m/s), "
+        f"{largest} over all: near rest "
+        "MuJoCo's `frictionloss` sticks, softly.\n\nStates that these figures cover: "
+        f"{states_in_words(robot)}."
     )
 
 
@@ -228,27 +263,50 @@ def reference_model(robot: Robot) -> str:
 
 def _bare(robot: Robot) -> Robot:
     """The robot without friction, ripple and errors of its sensors."""
+    return _with_held_friction(robot).replace(friction=Friction())
+
+
+def _with_held_friction(robot: Robot) -> Robot:
+    """The robot as MuJoCo has it: viscous and Coulomb friction, the same both ways."""
+    own = robot.friction
+    negative = own.coulomb if own.coulomb_negative is None else own.coulomb_negative
+    mean = tuple((a + b) / 2 for a, b in zip(own.coulomb, negative, strict=True))
+    kept = Friction(viscous=own.viscous, coulomb=mean, passive=own.passive)
     drives = replace(robot.drives, ripple=())
-    return robot.replace(friction=Friction(), sensors=Sensors(), drives=drives)
+    return robot.replace(friction=kept, sensors=Sensors(), drives=drives)
+
+
+MOVING = 0.05  # of the largest rate of the states: slower axes are near rest
+
+
+def _moving_rates(robot: Robot) -> list[float]:
+    """The rates (dof,) above which an axis moves."""
+    return [float(rate) for rate in MOVING * rates_of(robot)]
 
 
 def acceleration_error(
-    robot: Robot, timestep: float, states: int = 200, seed: int = 1
+    robot: Robot, timestep: float, states: int = 200, seed: int = 1, *, friction: bool = False
 ) -> AccelerationError:
-    """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco."""
+    """Ask MuJoCo for the acceleration of random states, rates and torques; needs mujoco.
+
+    With `friction` model and torques have what the exported model holds of it.
+    """
     engine = extra_module("mujoco", "the check of an exported MuJoCo model", "mujoco")
-    bare = _bare(robot)
-    root = model_tree(bare, timestep)
+    held = _with_held_friction(robot) if friction else _bare(robot)
+    root = model_tree(held, timestep)
     model: Any = engine.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
-    q, qd, qdd = random_states(bare, states, seed)
+    q, qd, qdd = random_states(held, states, seed)
     name = reference_model(robot)
-    motion = Motion.from_joints(bare, np.arange(states, dtype=float), q, qd, qdd)
-    tau = inverse_dynamics(bare, motion, model=name)
+    motion = Motion.from_joints(held, np.arange(states, dtype=float), q, qd, qdd)
+    tau = inverse_dynamics(held, motion, model=name)
     got = np.array(
-        [_acceleration(engine, model, bare, *row) for row in zip(q, qd, tau, strict=True)]
+        [_acceleration(engine, model, held, *row) for row in zip(q, qd, tau, strict=True)]
     )
     error = np.linalg.norm(got - qdd, axis=1) / np.linalg.norm(qdd, axis=1)
-    return AccelerationError(states, float(error.max()), float(np.median(error)), name)
+    moving = error[(np.abs(qd) > _moving_rates(robot)).all(axis=1)]
+    return AccelerationError(
+        states, float(error.max()), float(np.median(error)), float(moving.max(initial=0.0)), name
+    )
 
 
 def _acceleration(

@@ -7,30 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from deltadyn.arrays import FloatArray
-from deltadyn.errors import InputError
-from deltadyn.exports.common import standard, working_height
-from deltadyn.kinematics.assemblies import home_pose
-from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.spindle import spindle_motion
 from deltadyn.kinematics.state import State
 from deltadyn.kinematics.struts import passive_rates, strut_angles, strut_rates
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Carriage
 from deltadyn.simulation.plant.mjcf import platform_joints
-
-
-def home_angles(robot: Robot) -> FloatArray:
-    """q (dof,) with the platform on the robot's axis, in the middle of its working heights."""
-    if not standard(robot):
-        return np.asarray(inverse_kinematics(robot, home_pose(robot)))
-    point = [0.0, 0.0, working_height(robot), 0.0][: robot.dof]
-    q = inverse_kinematics(robot, point, unreachable="nan")
-    if not np.isfinite(q).all():
-        raise InputError(
-            "limits.workspace", point[2], "heights that the robot reaches on its axis, in m"
-        )
-    return np.asarray(q)
 
 
 def joint_values(

@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.exports.common import identifier, number, standard, template, working_height
-from deltadyn.exports.mjcf.pose import home_angles, joint_values
+from deltadyn.exports.common import (
+    home_angles,
+    identifier,
+    number,
+    standard,
+    template,
+    working_height,
+)
+from deltadyn.exports.mjcf.pose import joint_values
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, Spindle
 from deltadyn.simulation.plant.mjcf import SOLIMP, SOLREF, driven_joints, mjcf

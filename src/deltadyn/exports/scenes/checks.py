@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from deltadyn.errors import InputError
+from deltadyn.exports.left_out import LeftOutTerm, measure_term
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Arm, Carriage
 
@@ -25,27 +28,49 @@ def check_masses(robot: Robot, target: str) -> None:
             raise InputError(name, mass, allowed)
 
 
-def left_out(robot: Robot) -> list[str]:
+def left_out(robot: Robot) -> tuple[LeftOutTerm, ...]:
     """Terms of the robot file that damping and Coulomb friction of joints cannot say."""
-    friction = robot.friction
-    given = {
-        "friction.stribeck (there is no Stribeck term)": friction.stribeck,
-        "friction.thinning (damping is linear)": friction.thinning,
-        "friction.load (no friction grows with the load)": friction.load,
-        "friction.motor_load (nor with the motor's torque)": friction.motor_load,
-        "friction.offset (add it to the torque)": friction.offset,
+    reasons = {  # of fields of the friction
+        "friction.stribeck": "there is no Stribeck term",
+        "friction.thinning": "damping is linear",
+        "friction.load": "no friction grows with the load",
+        "friction.motor_load": "nor with the motor's torque",
+        "friction.offset": "add it to the torque",
     }
-    items = [name for name, value in given.items() if value is not None and any(value)]
-    if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
-        items.append("the difference of friction.coulomb and coulomb_negative (their mean is in)")
-    if robot.drives.ripple:
-        items.append("drives.ripple (add it to the torque)")
-    if robot.drives.stiffness is not None:
-        items.append("drives.stiffness (gears are rigid)")
+    reduced, terms = robot, []
+
+    def leave_out(field: str, reason: str, without: Robot) -> None:
+        nonlocal reduced
+        terms.append(measure_term(reduced, without, field, reason))
+        reduced = without
+
+    # each is measured beside those that are in the model, and those behind it in this list
     if robot.sensors.eccentricity:
-        items.append("sensors.eccentricity (angles are true ones)")
+        bare = replace(reduced.sensors, eccentricity=())
+        leave_out("sensors.eccentricity", "angles are true ones", reduced.replace(sensors=bare))
     if set(robot.sensors.torque_ratio) != {1.0}:
-        items.append("sensors.torque_ratio (torques are true ones)")
+        bare = replace(reduced.sensors, torque_ratio=1.0)
+        leave_out("sensors.torque_ratio", "torques are true ones", reduced.replace(sensors=bare))
+    if robot.drives.stiffness is not None:
+        rigid = replace(reduced.drives, stiffness=None, damping=None)
+        leave_out("drives.stiffness", "gears are rigid", reduced.replace(drives=rigid))
+    if robot.drives.ripple:
+        smooth = reduced.replace(drives=replace(reduced.drives, ripple=()))
+        leave_out("drives.ripple", "add it to the torque", smooth)
+    friction = robot.friction
+    for field, reason in reasons.items():
+        name = field.partition(".")[2]
+        value = getattr(friction, name)
+        if value is not None and any(value):
+            paired = {f"{name}_velocity": None} if name in ("stribeck", "thinning") else {}
+            leave_out(field, reason, reduced.with_friction(**{name: None}, **paired))
+    if friction.coulomb_negative is not None and friction.coulomb_negative != friction.coulomb:
+        pairs = zip(friction.coulomb, friction.coulomb_negative, strict=True)
+        mean = tuple((a + b) / 2 for a, b in pairs)
+        what = "the difference of friction.coulomb and coulomb_negative"
+        even = reduced.with_friction(coulomb=mean, coulomb_negative=None)
+        leave_out(what, "their mean is in", even)
     if friction.smoothing is not None:
-        items.append("friction.smoothing (Coulomb friction is the simulator's own)")
-    return items
+        sharp = reduced.with_friction(smoothing=None)
+        leave_out("friction.smoothing", "Coulomb friction is the simulator's own", sharp)
+    return tuple(terms)

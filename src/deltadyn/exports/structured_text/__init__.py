@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from xml.sax.saxutils import escape, quoteattr
 
 from deltadyn.errors import InputError
 from deltadyn.exports.bank import BankExport
 from deltadyn.exports.common import (
+    ExportFiles,
     PayloadNumbers,
     axis_lines,
     commented,
@@ -21,15 +22,18 @@ from deltadyn.exports.common import (
     payload_estimator,
     platform_kind,
     provenance,
-    refuse_eccentricity,
     speech,
+    stamp_fingerprint,
     standard,
 )
 from deltadyn.exports.force import ForceExport, force_export
+from deltadyn.exports.left_out import drop_terms, left_out_section
 from deltadyn.exports.model_test import model_test
 from deltadyn.exports.payload_test import payload_test
 from deltadyn.exports.structured_text.bank import bank_blocks
 from deltadyn.exports.structured_text.blocks import (
+    ELEMENTARY,
+    EXPORT_NAME,
     SHORT,
     FunctionBlock,
     Variable,
@@ -53,6 +57,10 @@ ARM_FRAME = "shoulder axes, z up, the platform at\nnegative z"
 RAIL_FRAME = "rails' points of q = 0, z up"
 ARM_ASSEMBLY = "elbows outward and the platform\nbelow them"
 RAIL_ASSEMBLY = "carriages above the\nplatform, outward of it on level rails,"
+README = "README-structured-text.md"
+EVIDENCE = """is evidence of when a load comes and goes; its
+delay (50 ms early to 150 ms late) is learned, and a stuck or noisy one does no harm."""
+COMMAND = "is a pick or a release at once: it must\nbe on time."
 BYTES = {"LREAL": 8, "DINT": 4, "BOOL": 1}
 
 
@@ -74,23 +82,25 @@ class Options:
     codesys_dynamics: bool = False
 
 
-def files(robot: Robot, options: Options | None = None) -> dict[str, str]:
+def files(robot: Robot, options: Options | None = None) -> ExportFiles:
     """Names and texts of the export."""
-    _refuse_passive(robot)
-    refuse_eccentricity(robot)
+    complete = robot
+    robot, dropped = drop_terms(robot, passive="the function blocks have that of the drives alone")
     chosen = Options() if options is None else options
     own = short_name(robot) if chosen.name is None else _checked(chosen.name)
-    texts = _blocks(robot, own, chosen)
+    texts = _blocks(robot, own, chosen, complete)
     if chosen.codesys_dynamics:
-        texts |= codesys_files(robot, own, head(robot, "Dynamics for CODESYS SoftMotion"))
-    return texts
+        what = "Dynamics for CODESYS SoftMotion"
+        texts |= codesys_files(robot, own, head(robot, what))
+    texts[README] += left_out_section(complete, dropped)
+    return stamp_fingerprint(texts, dropped)
 
 
-def _blocks(robot: Robot, own: str, chosen: Options) -> dict[str, str]:
+def _blocks(robot: Robot, own: str, chosen: Options, complete: Robot) -> dict[str, str]:
     """The blocks that all tools take."""
     if robot.legs != 3:
         return _without_estimators(robot, own, chosen)
-    estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate)
+    estimator = payload_estimator(robot, chosen.estimator, rate=chosen.rate, complete=complete)
     force = force_export(robot, chosen.tare)
     bare = [*model_blocks(robot), *_weighing(robot, estimator)]
     work = {block.name: block.operations for block in bare}
@@ -98,7 +108,7 @@ def _blocks(robot: Robot, own: str, chosen: Options) -> dict[str, str]:
     most = work["FeedforwardJoints"] + work["PayloadEstimator"]
     bare.append(payload_test_block(robot, test, estimator.grid.rate, most))
     bare += force_blocks(robot, force)
-    blocks = [named(block, own) for block in bare]
+    blocks = [with_export(named(block, own)) for block in bare]
     return _texts(robot, own, blocks, _readme(robot, own, estimator, blocks, force))
 
 
@@ -109,7 +119,7 @@ def _without_estimators(robot: Robot, own: str, chosen: Options) -> dict[str, st
             allowed = f"none for {robot.legs} limbs: payload and force are exported for three"
             raise InputError(f"{name} of an export", type(value).__name__, allowed)
     bare = model_blocks(robot)
-    blocks = [named(block, own) for block in bare]
+    blocks = [with_export(named(block, own)) for block in bare]
     names = [name.capitalize() for name in robot.coordinates]
     offset = ", ".join(f"{value:g}" for value in robot.payload.offset)
     followed = FOLLOWED if platform_kind(robot) in HALVES else ""
@@ -155,10 +165,22 @@ longest way; in a cycle in which the joints moved little it takes 2 to 4 steps o
 """
 
 
+def with_export(block: FunctionBlock) -> FunctionBlock:
+    """The block with an output that names the export, set from that of the blocks inside.
+
+    A compiler finds no such name in a block, or in declarations, of another export.
+    """
+    inside = [f"{v.name}.{EXPORT_NAME}" for v in block.inner if not ELEMENTARY.search(v.kind)]
+    output = Variable(EXPORT_NAME, "BOOL", "names the export: blocks of another do not compile")
+    joined = "\n    AND ".join(inside)
+    line = f"{EXPORT_NAME} := {joined or 'TRUE'};"
+    return replace(block, outputs=(*block.outputs, output), lines=(line, *block.lines))
+
+
 def _texts(robot: Robot, own: str, blocks: Sequence[FunctionBlock], readme: str) -> dict[str, str]:
     """README and blocks in the files of all tools."""
     texts = {
-        "README-structured-text.md": readme,
+        README: readme,
         f"{own}.st": plain(robot, blocks),
         f"{own}.plcopen.xml": plcopen(robot, own, blocks),
         f"br/{own}.fun": br_declarations(robot, blocks),
@@ -196,16 +218,6 @@ def _cycles(estimator: PayloadEstimator) -> str:
         f"Its model runs in every {estimator.numbers.step}th call, the filter behind it in the\n"
         "next one, the search for changes in another."
     )
-
-
-def _refuse_passive(robot: Robot) -> None:
-    if robot.friction.passive:
-        raise InputError(
-            "friction.passive",
-            robot.friction.passive[0].joint,
-            "no friction in passive joints, which the function blocks do not have: identify the "
-            "robot without it, or export robot.with_friction(passive=())",
-        )
 
 
 def _checked(name: str) -> str:
@@ -250,6 +262,7 @@ def _readme(
         "rate": f"{estimator.grid.rate:g}",
         "milliseconds": f"{1e3 / estimator.grid.rate:g}",
         "cycles": _cycles(estimator),
+        "signal": EVIDENCE if isinstance(estimator, BankEstimator) else COMMAND,
         "PayloadSelfTest": f"FB_{own}_PayloadSelfTest",
         "payload": f"{robot.payload.mass:g} kg at ({offset}) m from the platform point",
     }
@@ -308,7 +321,7 @@ def _variables(block: FunctionBlock) -> str:
 #: Root of the identifiers of TwinCAT objects: the same robot gives the same ones.
 ROOT = uuid.uuid5(uuid.NAMESPACE_URL, "deltadyn/structured-text")
 EPOCH = "2000-01-01T00:00:00"  # the format wants a time; the same robot gives the same file
-ELEMENTARY = ("LREAL", "DINT", "BOOL")
+PLAIN = ("LREAL", "DINT", "BOOL")
 SECTIONS = (("VAR_INPUT", "inputs"), ("VAR_OUTPUT", "outputs"), ("VAR", "inner"))
 ARRAY = re.compile(r"ARRAY\[(\d+)\.\.(\d+)\] OF (\w+)")
 
@@ -401,7 +414,7 @@ def _variable(variable: Variable) -> str:
         low, high, kind = array.groups()
         inner = f'<dimension lower="{low}" upper="{high}" />'
         kind_text = f"<array>{inner}<baseType><{kind} /></baseType></array>"
-    elif variable.kind in ELEMENTARY:
+    elif variable.kind in PLAIN:
         kind_text = f"<{variable.kind} />"
     else:
         kind_text = f'<derived name="{variable.kind}" />'

@@ -42,8 +42,12 @@ PIECES = [
     "close",
     "results",
     "tanh",
+    "edge_bin",
+    "edge_gain",
+    "edge_learn",
 ]
 NEVER = "1.0E30"
+LREALS = ("still", "events", "edge_first")  # whole numbers that the text takes otherwise
 MORE = (
     Variable("PickAnew", "BOOL", "the last pick is told anew, as later samples see it"),
     Variable("PickLong", "BOOL", "the last pick was implausibly long"),
@@ -64,7 +68,9 @@ def _estimator(robot: Robot, bank: BankExport, model: FunctionBlock) -> Function
     lines = Template(text).substitute(_values(robot, bank)).rstrip().splitlines()
     n = robot.dof
     window = 8 * n * bank.rows.length + 32 * bank.models
-    work = model.operations + window + 190 * bank.size + 8 * bank.size * 8
+    delays = bank.bank.signal.delays
+    edge = (3 * delays + 30) * bank.size + 10 * delays  # of the gripper's signal
+    work = model.operations + window + 190 * bank.size + 8 * bank.size * 8 + edge
     return FunctionBlock(
         "PayloadEstimator",
         payload_purpose(robot, bank.rows.rate),
@@ -125,8 +131,11 @@ def _values(robot: Robot, bank: BankExport) -> dict[str, str]:
         "still": float(bank.bank.still),
         "near_rest_r": float(bank.bank.near_rest),
         "lag_r": float(bank.bank.lag),
+        "edge_first": float(bank.bank.signal.first),
+        "edge_delays_r": bank.bank.signal.delays - 0.5,
+        "edge_prior": 1.0 / bank.bank.signal.delays,
     }
-    whole = {name: value for name, value in bank.whole.items() if name not in ("still", "events")}
+    whole = {name: value for name, value in bank.whole.items() if name not in LREALS}
     whole |= {
         "keep_most": bank.bank.keep,
         "dof": dof,
@@ -134,6 +143,8 @@ def _values(robot: Robot, bank: BankExport) -> dict[str, str]:
         "last_axis": dof - 1,
         "last_channel": 2 * dof - 1,
         "last_slot": bank.size - 1,
+        "last_delay": bank.bank.signal.delays - 1,
+        "last_edge": 2 * bank.bank.signal.delays - 1,
         "last_sample": n.length - 1,
         "last_model": bank.models - 1,
     }
@@ -175,6 +186,7 @@ def _inner(robot: Robot, bank: BankExport) -> tuple[Variable, ...]:
         ("Age Begun Ended", array(size), "of each hypothesis, in rows"),
         ("Old Count", array(size, "DINT"), "of each hypothesis"),
         ("Carries Done InMotion Stay", array(size, "BOOL"), "of each hypothesis"),
+        ("BeginEdge DoneEdge EndEdge", array(size, "DINT"), "of each hypothesis: delays of edges"),
         ("Order Gone", array(size, "DINT"), "places of the hypotheses"),
         ("Held", array(6, "DINT"), "hypotheses that may release"),
         ("P", array(18), "covariance of what friction has changed by"),
@@ -185,6 +197,9 @@ def _inner(robot: Robot, bank: BankExport) -> tuple[Variable, ...]:
         ("Leaders", array(4, "DINT"), "of groups of hypotheses"),
         ("Group", array(4, "BOOL"), "of groups of hypotheses"),
         ("BankMass FiledMass", "LREAL", "in kg"),
+        ("EdgeCount", array(2 * bank.bank.signal.delays), "picks by the delay of their edges"),
+        ("EdgePicks Stray EdgeAge", array(2), "of closing and opening edges"),
+        ("EdgeRows", "LREAL", "rows in which edges were counted"),
         ("Peak", "LREAL", "highest speed of late, in m/s"),
         ("BankVar FiledVar", "LREAL", "in kg^2"),
         ("BankBegun BankEnded FiledBegun FiledEnded Dead", "LREAL", "in rows"),
@@ -194,9 +209,9 @@ def _inner(robot: Robot, bank: BankExport) -> tuple[Variable, ...]:
         ("Error Slope Kept Size", "LREAL", "temporaries"),
         ("i j k h Best Guard Found Before Parent How BankEvent", "DINT", "temporaries"),
         ("Place Samples Phase ModelPlace Models ModelPhase Jumped", "DINT", "counters"),
-        ("Alive Skip Moving OpenPicks Announced", "DINT", "counters"),
+        ("Alive Skip Moving OpenPicks Level Edge Slot", "DINT", "counters"),
         ("Started WithEvents HasTime HasLast HasStart HasEnd Unsettled Holds", "BOOL", "state"),
-        ("Jump NewRow Live AtRest Told Waits Going Moved Filed Seen", "BOOL", "temporaries"),
+        ("Jump NewRow Live AtRest Waits Going Moved Filed Seen", "BOOL", "temporaries"),
     )
     rows = ((name, kind, text) for names, kind, text in groups for name in names.split())
     return tuple(Variable(name, kind, in_units(robot, text)) for name, kind, text in rows)

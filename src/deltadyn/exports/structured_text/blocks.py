@@ -12,6 +12,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.backends.layout import ENTRIES
 from deltadyn.exports.common import (
+    EXPORT_MARK,
     empty_parameters,
     fingerprint,
     identifier,
@@ -40,6 +41,8 @@ from deltadyn.robot import Robot
 FARTHEST, FASTEST, HEAVIEST = 100.0, 1.0e6, 1.0e4
 ELEMENTARY = re.compile(r"\b(?:LREAL|DINT|BOOL)$")
 STRIDE = 0.15  # rad of an arm, on rails as much of `robot.radian`, between steps towards a pose
+#: An output of every block, whose name differs from export to export.
+EXPORT_NAME = f"Export_{EXPORT_MARK}"
 SHORT = 11  # characters of a robot's name: block names then have 32 at most
 STATUS = (
     f"0: done; {BAD_INPUT}: bad input; {UNREACHABLE}: out of reach; {SINGULAR}: singular; "

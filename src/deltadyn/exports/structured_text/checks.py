@@ -7,7 +7,7 @@ from string import Template
 
 from deltadyn.exports.common import (
     INTERFACE_VERSION,
-    fingerprint,
+    MARK_GROUPS,
     platform_kind,
     speech,
     template,
@@ -21,7 +21,6 @@ from deltadyn.robot import Robot
 
 CLOSE, SINGLE = 1e-9, 2e-5  # of the largest number, where an LREAL has 64 bits and where it has 32
 NAME = "SelfTest"
-PARTS = 4  # of a fingerprint, four hexadecimal digits each: common to the tools is no text
 
 
 def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
@@ -29,7 +28,7 @@ def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
     n, checks = robot.dof, len(test.checks)
     words = speech(robot)
     lists = {
-        "identity": _identity(robot),
+        "identity": _identity(),
         "tables": _tables(robot, test),
         "seen": _seen(robot),
         "far": _far(robot, test),
@@ -85,7 +84,7 @@ def model_test_block(robot: Robot, test: ModelTest, work: int) -> FunctionBlock:
             Variable("InterfaceVersion", "DINT", "of the blocks, also without Run"),
             *(
                 Variable(f"Fingerprint{k}", "DINT", f"digits {4 * k - 3} to {4 * k}, hexadecimal")
-                for k in range(1, PARTS + 1)
+                for k in range(1, len(MARK_GROUPS) + 1)  # common to the tools is no text
             ),
         ),
         tuple(Variable(name, kind, in_units(robot, what)) for name, kind, what in rows),
@@ -167,11 +166,9 @@ def _loaded_off(robot: Robot) -> list[str]:
     return lines
 
 
-def _identity(robot: Robot) -> list[str]:
-    """Version of the interface and fingerprint, which every call sets."""
-    digits = fingerprint(robot).upper()
-    parts = [digits[4 * k : 4 * k + 4] for k in range(PARTS)]
-    lines = [f"Fingerprint{k} := 16#{part};" for k, part in enumerate(parts, start=1)]
+def _identity() -> list[str]:
+    """Version of the interface and fingerprint of the export, which every call sets."""
+    lines = [f"Fingerprint{k} := 16#{group};" for k, group in enumerate(MARK_GROUPS, start=1)]
     return [f"InterfaceVersion := {INTERFACE_VERSION};", *lines]
 
 

@@ -11,7 +11,7 @@ import math
 
 from deltadyn.exports.common import filled, platform_kind, speech
 from deltadyn.exports.sheets import MM, NotExpressibleError, symmetric_layout
-from deltadyn.exports.structured_text.blocks import Variable, load_variables
+from deltadyn.exports.structured_text.blocks import EXPORT_NAME, Variable, load_variables
 from deltadyn.exports.structured_text.code import literal
 from deltadyn.kinematics.actuation import HALVES
 from deltadyn.robot import Robot
@@ -47,6 +47,7 @@ def codesys_files(robot: Robot, own: str, head: str) -> dict[str, str]:
     name = f"FB_{own}_{NAME}"
     words = {
         "head": head,
+        "export_name": EXPORT_NAME,
         "name": name,
         "joints": f"FB_{own}_FeedforwardJoints",
         "inputs": "\n".join(_declared(v) for v in _inputs(robot)),

@@ -226,7 +226,7 @@ def in_units(robot: Robot, text: str) -> str:
 
 
 INPUTS = (
-    Variable("UseGripper", "BOOL", "TRUE: Holding announces picks and releases"),
+    Variable("UseGripper", "BOOL", "TRUE: Holding is heeded, see the README"),
     Variable("Holding", "BOOL", "the gripper's own signal: it is closed"),
     Variable("Reset", "BOOL", "TRUE: forget all samples and picks"),
 )

@@ -19,16 +19,17 @@ from scipy.linalg import lapack
 
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
-from deltadyn.identification.terms.clock import Clock
+from deltadyn.identification.terms.clock import CLOCKS, Clock
 from deltadyn.identification.terms.corrections import changed_geometry, corrected
-from deltadyn.identification.terms.evidence import Candidate, Evidence, Model, odds_of
+from deltadyn.identification.terms.evidence import ASKED, Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
+from deltadyn.identification.terms.unseen import UnseenMotion
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 
-ROUNDS = 4
+MAX_ROUNDS = 6  # of linearisation; most searches end after three
 FRESH = 2.0  # rows per independent row, before anything is known
 GUESS = 0.02  # of the RMS torque: deviation before anything is known
 PASSES = 3  # over the deviations of the axes
@@ -40,7 +41,7 @@ RATES = (0.05, 0.06, 0.08, 0.1, 0.12, 0.15)  # rad/s: bins of the rule for rest
 FEW = 8  # rows in a bin that say nothing
 MOST_ORDERS = 3
 CLEARLY = 0.5  # nats by which another velocity of an axis must explain more
-APART = 8  # orders between two ripples: joints travel over a part of a turn
+APART = 8  # orders between two ripples, at least: joints travel over a part of a turn
 KNOWN = 1e-12  # of the largest eigenvalue: along smaller ones a matrix knows nothing
 LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
@@ -190,6 +191,11 @@ class Choice:
         """Names of a model's terms, by default the best one's."""
         return tuple(term.title for term in self.terms_of(model or self.best))
 
+    @cached_property
+    def unseen(self) -> UnseenMotion:
+        """What sets of the chosen terms predict of motion that their fits did not see."""
+        return UnseenMotion(self.weighing, self.items, self.best.candidates, self.level)
+
     def columns(self, model: Model) -> list[int]:
         """Numbers of the columns of a model's terms."""
         return [c for n in sorted(model.candidates) for c in self.items[n].columns]
@@ -233,7 +239,7 @@ class Search:
 
     @cached_property
     def clocks(self) -> list[FloatArray]:
-        """The clock at every sample, from -1 to 1 over all parts."""
+        """The polynomials of the clock at every sample, by part."""
         return [self.clock(part) for part in self.parts]
 
     def samples(self, point: Point) -> list[Sample]:
@@ -275,9 +281,7 @@ class Search:
         samples = self.samples(point)
         offered = [t for make in self.more for t in make(samples[0])]
         terms = [t for t in [*self.candidates(samples[0], near), *offered] if self._may(t)]
-        if self.clock.span is not None:
-            by_warmth = self.clock.span  # K: the drift's setting
-            terms = [replace(t, setting=by_warmth) if t.name == "drift" else t for t in terms]
+        terms = self._drifting(terms)
         settings = Counter((term.name, term.family) for term in terms)
         items, start = [], 0
         for term in terms:
@@ -296,7 +300,12 @@ class Search:
         ]
         rows = stacked(samples, terms, rest, np.array(kept))
         weighing = weigh(rows, items, self.level)
-        models = weighing.evidence(items).models()
+        asked = {number for number, item in enumerate(items) if item.odds >= ASKED}
+
+        def worsening(chosen: frozenset[int]) -> int | None:
+            return UnseenMotion(weighing, items, chosen, self.level).worsening(chosen, asked)
+
+        models = weighing.evidence(items).models(worsening)
         z, V = weighing.estimate(
             [c for n in sorted(models[0].candidates) for c in items[n].columns]
         )
@@ -308,6 +317,17 @@ class Search:
     def candidates(self, of: Sample, near: Near) -> list[Term]:
         """All terms that are considered at a point."""
         return candidates(of, near)
+
+    def _drifting(self, terms: Sequence[Term]) -> list[Term]:
+        """The terms with the drift by time within each log only where logs can begin anew."""
+        drifts = [term for term in terms if term.name == "drift"]
+        kept = drifts[: len(CLOCKS) if self.clock.restarts else 1]
+        by_warmth = self.clock.span  # K: the drift's setting; None where the clock is time
+        return [
+            replace(term, setting=by_warmth) if term in kept else term
+            for term in terms
+            if term not in drifts or term in kept
+        ]
 
     def _may(self, term: Term) -> bool:
         names = {term.name, term.title}
@@ -322,7 +342,7 @@ def choose(search: Search) -> Choice:
 
     point, rest, near = search.first()
     choice = search.look(point, rest, near)
-    for number in range(1, ROUNDS):
+    for number in range(1, MAX_ROUNDS):
         before = choice
         k = choice.weighing.rows.base
         if number == 1:
@@ -337,8 +357,9 @@ def nearer(search: Search, choice: Choice) -> Near:
     """Orders and velocities close to those that were found, and orders that still show."""
     rows = choice.weighing.rows
     found = wave_orders(choice)
+    apart = resolved_orders(rows)
     for order in orders_of(rows.q, rows.left(choice.z), peak_width(rows)):
-        if len(found) < MOST_ORDERS and all(abs(order - other) > APART for other in found):
+        if len(found) < MOST_ORDERS and all(abs(order - other) > apart for other in found):
             found[order] = NEAR
     shares = tuple(
         (t.name, t.setting) for t in choice.chosen if t.family == "loss" and t.setting is not None
@@ -354,10 +375,12 @@ def nearer(search: Search, choice: Choice) -> Near:
 def wave_orders(choice: Choice) -> dict[int, int]:
     """Orders of the waves that were found, with the width in which they are looked for again.
 
-    Over a part of a turn waves of neighbouring orders are alike. Those that lie within `APART` of a
-    stronger one are taken for it: of each kind one order is found there.
+    Over a part of a turn waves of neighbouring orders are alike. Those that the travel does not
+    tell from a stronger one are taken for it: of each kind one order is found there, and it is
+    looked for up to `NEAR` beyond the farthest.
     """
     size, k = choice.weighing.rows.size, choice.weighing.rows.base
+    apart = resolved_orders(choice.weighing.rows)
     strength: dict[int, float] = {}
     for n in choice.best.candidates:
         term, columns = choice.terms[n], np.array(choice.items[n].columns)
@@ -367,9 +390,9 @@ def wave_orders(choice: Choice) -> dict[int, int]:
             strength[order] = max(own, strength.get(order, 0.0))
     found: dict[int, int] = {}
     for order in sorted(strength, key=lambda order: -strength[order]):
-        near = [other for other in found if abs(order - other) <= APART]
+        near = [other for other in found if abs(order - other) <= apart]
         for other in near[:1]:
-            found[other] = max(found[other], NEAR, abs(order - other))
+            found[other] = max(found[other], NEAR + abs(order - other))
         if not near:
             found[order] = 1
     return found
@@ -398,6 +421,11 @@ def axis_velocities(choice: Choice, chosen: int) -> tuple[float, ...]:
             if explained(best) > explained(found[axis]) + CLEARLY:
                 found[axis] = best
     return tuple(choice.terms[n].velocities[axis] for axis, n in enumerate(found))
+
+
+def resolved_orders(rows: Rows) -> float:
+    """How many orders apart two waves differ over the travel of a joint, by a turn of it."""
+    return max(APART, peak_width(rows) / 2)
 
 
 def peak_width(rows: Rows) -> float:

@@ -33,6 +33,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.dynamics.friction import direction
 from deltadyn.identification.parametrisation import wide_columns, widest
+from deltadyn.identification.terms.clock import CLOCKS, DEGREES
 from deltadyn.identification.terms.library import Column, Parameter, Point, Sample, Term, every
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
@@ -77,7 +78,7 @@ class ThinnedColumns(Thinned):
         """Columns of a term that depends on the motors' motion alone."""
         key = (term.name, term.setting)
         if key not in self._kept:
-            clock = np.zeros(len(self.fine))
+            clock = np.zeros((len(self.fine), len(CLOCKS), DEGREES))
             full = Sample(at.robot, at.par, at.point, self.fine, clock, at.level)
             self._kept[key] = [
                 tuple(None if own is None else self.thin(own) for own in column)

@@ -10,12 +10,16 @@ columns are projected out, the evidence of a set S of candidates is, up to a con
 
 A set is climbed to by adding, dropping and swapping candidates, from nothing and from all. What was
 visited within `KEPT` of the best is remembered: these are the models that remain.
+
+Evidence counts what a set explains of the rows, and not what it predicts. A candidate of the best
+set that lowers no error on unseen motion (see `unseen`) is refused, and the climb goes on without
+it; sets with it remain as rivals that are not chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -48,6 +52,11 @@ class Candidate(NamedTuple):
     odds: float
     rival: bool = False
 
+    @property
+    def stem(self) -> str:
+        """The term without the order of a wave."""
+        return self.term.rstrip("0123456789")
+
 
 def odds_of(settings: int, asked: bool = False) -> float:
     """Log odds of one of several settings of a term; a term that was asked for is there."""
@@ -55,10 +64,18 @@ def odds_of(settings: int, asked: bool = False) -> float:
 
 
 class Model(NamedTuple):
-    """A set of candidates, by their numbers, and its log evidence."""
+    """A set of candidates, by their numbers, and its log evidence.
+
+    `refused` sets have a candidate that lowers no error on unseen motion.
+    """
 
     candidates: frozenset[int]
     evidence: float
+    refused: bool = False
+
+
+#: Names a candidate of a set that lowers no error on unseen motion; None where all of them do.
+Worsening = Callable[[frozenset[int]], int | None]
 
 
 @dataclass(eq=False)
@@ -96,18 +113,37 @@ class Evidence:
         """H of all columns (m, m)."""
         return np.asarray(self.G / self.kappa + np.eye(len(self.g)))
 
-    def models(self) -> list[Model]:
-        """The models that remain, best first, and behind them those with rival forms."""
+    def models(self, worsening: Worsening | None = None) -> list[Model]:
+        """The models that remain, best first, then those with rival forms, then refused ones.
+
+        `worsening` names a candidate of a set that lowers no error on unseen motion.
+        """
         nothing, full = frozenset[int](), self.full()
         best = max((self._climb(start) for start in (nothing, full)), key=self.of)
         for first in (best, nothing):
             for second in self._pairs(first, full):
                 self.of(second)
-        best = self._climb(max(self._seen, key=self.of))
-        level = self.of(best) - KEPT
-        found = [Model(key, value) for key, value in self._seen.items() if value >= level]
-        found.sort(key=lambda model: -model.evidence)
-        return [*found, *self._with_rivals(found[:MOST_RIVALS], level)]
+        top = best = self._climb(max(self._seen, key=self.of))
+        refused: set[int] = set()
+        while worsening is not None and (worst := worsening(best)) is not None:
+            refused |= self._alike(worst)
+            best = self._climb(best - refused, refused)
+        kept = [Model(key, self.of(key)) for key in self._seen if not key & refused]
+        kept = [model for model in kept if model.evidence >= self.of(best) - KEPT]
+        kept.sort(key=lambda model: -model.evidence)
+        others = [Model(key, self.of(key), True) for key in self._seen if key & refused]
+        others = [model for model in others if model.evidence >= self.of(top) - KEPT]
+        others.sort(key=lambda model: -model.evidence)
+        return [*kept, *self._with_rivals(kept[:MOST_RIVALS], self.of(best) - KEPT), *others]
+
+    def _alike(self, number: int) -> set[int]:
+        """A candidate and the same term with other settings."""
+        own = self.candidates[number]
+        return {
+            n
+            for n, item in enumerate(self.candidates)
+            if (item.stem, item.family) == (own.stem, own.family)
+        }
 
     def _with_rivals(self, models: Sequence[Model], level: float) -> list[Model]:
         """The models with a rival form in place of one of their terms, as far as they remain."""
@@ -137,20 +173,22 @@ class Evidence:
             chosen.add(max(families[family], key=lambda n: self.of({*chosen, n})))
         return frozenset(chosen)
 
-    def _climb(self, start: frozenset[int]) -> frozenset[int]:
+    def _climb(self, start: frozenset[int], refused: Collection[int] = ()) -> frozenset[int]:
         best = start
         for _ in range(MOST_STEPS):
-            step = max(self._neighbours(best), key=self.of, default=best)
+            step = max(self._neighbours(best, refused), key=self.of, default=best)
             if self.of(step) <= self.of(best):
                 break
             best = step
         return best
 
-    def _neighbours(self, chosen: frozenset[int]) -> list[frozenset[int]]:
+    def _neighbours(
+        self, chosen: frozenset[int], refused: Collection[int] = ()
+    ) -> list[frozenset[int]]:
         """One candidate more, fewer, or in place of another."""
         found = [chosen - {n} for n in chosen]
         for number, item in enumerate(self.candidates):
-            if number in chosen or item.rival:
+            if number in chosen or item.rival or number in refused:
                 continue
             rivals = {n for n in chosen if self.candidates[n].family == item.family}
             found.append(chosen - rivals | {number})
@@ -179,8 +217,8 @@ class Evidence:
 
 
 def probabilities(models: Sequence[Model]) -> FloatArray:
-    """The share of each model in the evidence of all that remain."""
-    level = np.array([model.evidence for model in models])
+    """The share of each model in the evidence of all that remain, 0 of refused ones."""
+    level = np.array([-np.inf if model.refused else model.evidence for model in models])
     weight = np.exp(level - level.max())
     out: FloatArray = weight / weight.sum()
     return out

@@ -11,7 +11,7 @@ import numpy as np
 from deltadyn.identification.terms.carry import MACHINE, SENSORS
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import probabilities
-from deltadyn.identification.terms.intervals import Hull, Scatter, worth
+from deltadyn.identification.terms.intervals import Hull, Scatter
 from deltadyn.identification.terms.structure import KINDS
 
 LIKELY = 0.05  # probability from which on a rival is named
@@ -223,8 +223,10 @@ class Terms:
         }
 
 
-def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
-    """The result of a choice."""
+def found_terms(
+    choice: Choice, hull: Hull, scatter: Scatter, settled: Choice | None = None
+) -> Terms:
+    """The result of a choice; values are those of its terms alone where they were `settled`."""
     share = probabilities(choice.models)
     by_title: dict[str, float] = {}
     sets: dict[tuple[str, ...], float] = {}
@@ -233,12 +235,15 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
         sets[titles] = sets.get(titles, 0.0) + float(weight)
         for title in set(choice.titles(model)):
             by_title[title] = by_title.get(title, 0.0) + float(weight)
-    level = float(np.sqrt(np.mean(choice.level**2)))
-    value = worth(choice)
+    idle = tuple((title, by_title[title]) for title in choice.idle)
+    best, considered = choice.titles(), choice.terms
+    choice = settled or choice
+    chosen = choice.best.candidates
+    with_all = 100 * choice.unseen.error(chosen)
     found = []
     names = [p.name for term in choice.terms for p in term.parameters]
     k = choice.weighing.rows.base
-    for number in sorted(choice.best.candidates):
+    for number in sorted(chosen):
         term = choice.terms[number]
         own = {
             p.name: (
@@ -248,8 +253,7 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
             )
             for c, p in zip(choice.items[number].columns, term.parameters, strict=True)
         }
-        left = value[term.title]
-        percent = (100 * left.without / level, 100 * left.with_it / level)
+        percent = (100 * choice.unseen.error(chosen - {number}), with_all)
         probability = by_title[term.title]
         found.append(
             FoundTerm(
@@ -257,17 +261,16 @@ def found_terms(choice: Choice, hull: Hull, scatter: Scatter) -> Terms:
             )
         )
     assert len(names) == len(choice.z) - k
-    best = choice.titles()
     others = sorted(((t, p) for t, p in sets.items() if t != best), key=lambda item: -item[1])
     return Terms(
         tuple(found),
         tuple(others[:8]),
-        tuple(dict.fromkeys(term.name for term in choice.terms if not term.stands_for)),
+        tuple(dict.fromkeys(term.name for term in considered if not term.stands_for)),
         sets[best],
         tuple(choice.rest.tolist()),
         tuple(hull.structure.share.tolist()),
         hull.missing,
         hull,
         scatter,
-        idle=tuple((title, by_title[title]) for title in choice.idle),
+        idle=idle,
     )

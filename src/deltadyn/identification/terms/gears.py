@@ -13,6 +13,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
+from deltadyn.identification.terms.clock import drift_at_times
 from deltadyn.identification.terms.corrections import (
     GEOMETRY,
     Values,
@@ -115,7 +116,7 @@ class GearSearch(Search):
     def thin_clocks(self) -> list[FloatArray]:
         """The machine's time at the samples of the thinned parts."""
         both = zip(self._thinned(self.robot, {}), self.parts, self.clocks, strict=True)
-        return [np.interp(slow.part.t, part.t, clock) for slow, part, clock in both]
+        return [drift_at_times(slow.part.t, part.t, clock) for slow, part, clock in both]
 
     def candidates(self, of: Sample, near: Near) -> list[Term]:
         """All terms, and elastic gears; the loss needs no share for the rotor."""
@@ -416,7 +417,7 @@ def geared(choice: Choice, robot: Robot, part: Prepared, clock: FloatArray) -> G
     values, k = choice.values, choice.weighing.rows.base
     point = GearedPoint(choice.z[:k], values, choice.chosen)
     thin = ThinnedColumns.compared(robot, corrected(robot, part, values))
-    slow = np.interp(thin.part.t, part.t, clock)
+    slow = drift_at_times(thin.part.t, part.t, clock)
     return Geared(robot, choice.par, point, thin.part, slow, choice.level, None, thin)
 
 

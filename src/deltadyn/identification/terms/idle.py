@@ -14,7 +14,7 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.terms.choose import Choice
 from deltadyn.identification.terms.evidence import ASKED, Model
-from deltadyn.identification.terms.intervals import folds, hull, left_out_residuals
+from deltadyn.identification.terms.intervals import hull
 
 LEAST_GAIN = 0.1  # of the error on unseen motion: what a term must take away that may be 0
 
@@ -63,8 +63,7 @@ def unseen_gains(choice: Choice) -> dict[int, float]:
 
 def _fold_errors(choice: Choice, candidates: frozenset[int]) -> FloatArray:
     """RMS error of a set of terms on each fold that its fit did not see, over the RMS torque."""
-    columns = [c for n in sorted(candidates) for c in choice.items[n].columns]
-    left, fold = left_out_residuals(choice, columns) / choice.level, folds(choice)
+    left, fold = choice.unseen.residuals(candidates) / choice.level, choice.unseen.fold
     square = (left**2).sum(axis=1)
     return np.sqrt([square[fold == f].sum() for f in np.unique(fold)])
 

@@ -26,6 +26,7 @@ from deltadyn.identification.parametrisation import (
     payload_direction,
     widest,
 )
+from deltadyn.identification.terms.clock import CLOCKS
 from deltadyn.identification.terms.corrections import (
     changed_geometry,
     contrasts,
@@ -75,8 +76,8 @@ class Point:
 class Sample:
     """A part of a log seen from a point: what columns are made of.
 
-    `clock` (N,) is what friction drifts with, from -1 to 1 over all logs, `level` (dof,) the RMS
-    torque of the axes in N m.
+    `clock` (N, 2, 3) are the polynomials that friction drifts with, by `CLOCKS`, `level` (dof,) is
+    the RMS torque of the axes in N m.
     """
 
     robot: Robot
@@ -428,7 +429,10 @@ def delay(of: Sample) -> Iterator[Term]:
 
 
 def drift(of: Sample) -> Iterator[Term]:
-    """Viscous friction changes with temperature or slow time, nearly alike on all axes."""
+    """Viscous friction changes with temperature or slow time, nearly alike on all axes.
+
+    The time is that of the machine, or that within each log: one or the other.
+    """
     dof = of.robot.dof
     common = tuple(Parameter(f"drift{k}", "1", DRIFT_SIZE) for k in (1, 2, 3))
     own = tuple(
@@ -437,17 +441,17 @@ def drift(of: Sample) -> Iterator[Term]:
         for k in (1, 2)
     )
 
-    def columns(sample: Sample) -> Iterator[Column]:
-        t = sample.clock
+    def columns(which: int, sample: Sample) -> Iterator[Column]:
         viscous = sample.per_axis("Fv") * sample.state.qd
-        legendre = (t, (3 * t**2 - 1) / 2, (5 * t**3 - 3 * t) / 2)
-        for course in legendre:
-            yield every(viscous * course[:, None])
+        polynomials = sample.clock[:, which].T
+        for polynomial in polynomials:
+            yield every(viscous * polynomial[:, None])
         for axis in range(dof):
-            for course in legendre[:2]:
-                yield only(axis, dof, viscous[:, axis] * course)
+            for polynomial in polynomials[:2]:
+                yield only(axis, dof, viscous[:, axis] * polynomial)
 
-    yield Term("drift", "drift", (*common, *own), columns)
+    for which in range(len(CLOCKS)):
+        yield Term("drift", "drift", (*common, *own), partial(columns, which))
 
 
 def ripple(of: Sample, order: int, family: str) -> Term:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from deltadyn.arrays import FloatArray
@@ -28,10 +28,14 @@ MODELS = ("exact", "rigid")
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What was found in recordings, and how a fit carries it."""
+    """What was found in recordings, and how a fit carries it.
+
+    `choice` has the sets of terms that remain of all; `settled` is that of the chosen terms alone.
+    """
 
     search: Search
     choice: Choice
+    settled: Choice
     carried: Carried
     share: float
     _told: dict[tuple[str, ...], Terms] = field(default_factory=dict, repr=False)
@@ -51,7 +55,9 @@ class Looked:
         key = tuple(names)
         if key not in self._told:
             wide = hull(self.choice, key, share=self.share)
-            self._told[key] = found_terms(self.choice, wide, scatter(self.choice))
+            self._told[key] = found_terms(
+                self.choice, wide, scatter(self.settled, wide.structure), self.settled
+            )
         return self._told[key]
 
 
@@ -79,9 +85,13 @@ def look(loaded: Loaded, asked: FitOptions, without: Collection[str] = ()) -> Lo
     refused.update(without)
     search = Search(loaded.robot, par, parts, None if automatic else names, names, refused)
     choice = drop_idle_terms(choose(search), share)
-    if asked.band == "auto" and "elastic" in choice.titles():
+    # Fitted as if its terms had been asked for by name: the same titles give the same fit.
+    titles = choice.titles()
+    named = replace(search, allowed=titles, asked=titles)
+    settled = choose(named) if automatic else choice
+    if asked.band == "auto" and "elastic" in titles:
         loaded.compare_up_to(gears.BAND)
-    return Looked(search, choice, carry(search, choice), share)
+    return Looked(named, choice, settled, carry(named, settled), share)
 
 
 def check_term(name: str) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 
 BINS = 8192  # of a turn
-NEIGHBOURS = 121  # orders that the level of a peak is taken from
-PEAK = 8.0  # times the level of its neighbours
+NEIGHBOURS = 241  # orders that the level of a peak is taken from: several times its width
+PEAK = 5.0  # times the level of its neighbours, to be tried; the evidence decides
 MOST = 3  # orders
 HIGHEST = 1000  # of the orders
 LOWEST = 6  # waves per turn: fewer are shapes of the joint's whole travel

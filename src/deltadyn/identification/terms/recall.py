@@ -21,7 +21,7 @@ from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information
 from deltadyn.identification.terms.carry import Carried
 from deltadyn.identification.terms.found import FoundTerm, Terms
-from deltadyn.identification.terms.intervals import Hull, Scatter
+from deltadyn.identification.terms.intervals import Hull, Scatter, Waves
 from deltadyn.identification.terms.structure import Structure
 from deltadyn.robot import Robot
 from deltadyn.robot.file import robot_from_text, robot_text
@@ -92,11 +92,13 @@ def recorded(information: Information, carried: Carried, given: Robot, told: Ter
             "factor": hull.factor,
         },
         "scatter": {name: getattr(scatter, name).tolist() for name in SCATTER},
+        "waves": {name: getattr(scatter.waves, name).tolist() for name in WAVES},
     }
     return replace(information, terms=json.dumps(record))
 
 
 SCATTER = ("c0", "c1", "reach", "drift")
+WAVES = ("travel", "rms", "doubt")
 
 
 def recall(information: Information, asked: str | Sequence[str] | None) -> Recalled | None:
@@ -170,6 +172,14 @@ def _without(record: dict[str, Any], told: Terms, dropped: tuple[str, ...]) -> R
     return Recalled(carried, robot_from_text(record["given"]), told, dropped, held)
 
 
+def _waves(record: dict[str, Any], dof: int) -> Waves:
+    """The waves of a record; earlier versions kept none."""
+    if "waves" not in record:
+        return Waves.none(dof)
+    travel, rms, doubt = (np.array(record["waves"][name], dtype=np.float64) for name in WAVES)
+    return Waves(travel.reshape(2, dof), rms.reshape(-1, dof), doubt)
+
+
 def _told(record: dict[str, Any]) -> Terms:
     """The terms of a record."""
     terms, hull = record["terms"], record["hull"]
@@ -195,7 +205,7 @@ def _told(record: dict[str, Any]) -> Terms:
         hull["factor"],
     )
     c0, c1, reach, drift = (np.array(record["scatter"][name]) for name in SCATTER)
-    scatter = Scatter(c0, c1, reach, drift)
+    scatter = Scatter(c0, c1, reach, drift, _waves(record, len(c0)))
     rivals = tuple((tuple(item["terms"]), item["probability"]) for item in terms["rivals"])
     told = Terms(
         found,

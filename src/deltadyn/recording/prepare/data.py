@@ -68,11 +68,12 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
         finite = np.isfinite(values)
         if not finite.all():
             row, axis = (int(index) for index in np.argwhere(~finite)[0])
-            place = f"{where}, row {first_row + row}"
+            place = f"{where}, row {first_row + row} (t {recording.t[row]:g} s)"
             raise InputError(
                 name,
                 float(values[row, axis]),
-                "finite numbers; `repair` fills short holes",
+                "finite numbers; repair='nan' fills holes of up to 5 samples; leave longer ones "
+                "out by start, stop or exclude",
                 where=place if name == "t" else f"{place}, axis {axis + 1}",
             )
     t = recording.t if after is None else np.concatenate([[after], recording.t])
@@ -82,7 +83,7 @@ def check_values(recording: Recording, first_row: int = 0, after: float | None =
         raise InputError(
             "t",
             float(t[row]),
-            f"above its predecessor {t[row - 1]:g} s; `repair` sorts rows",
+            f"above its predecessor {t[row - 1]:g} s; repair='decreasing-time' sorts rows",
             where=f"{where}, row {first_row + row - (after is not None)}",
         )
 

@@ -42,6 +42,7 @@ from deltadyn.robot import Robot
 
 HEAD = 400_000  # samples that are kept: some minutes
 AHEAD = 192 * 2**20  # bytes that are read while the samples before them are worked on
+MAX_EDITS = 100  # sentences about what was cut out and repaired that are kept of a long log
 NEEDED = ("q", "tau", "qd", "qdd", "temperature")  # channels that a fit reads, beside t
 
 FilePath = str | PathLike[str]
@@ -207,11 +208,14 @@ class Streamed:
         """Checked pieces in order; after the last one it is known what the log was."""
         first: Recording | None = None
         count, end, sha = 0, None, None
+        edits: dict[str, None] = {}  # in order, each once
         rows = None if self._file is not None and Path(self._file).is_file() else hashlib.sha256()
         for item in self._open():
             if not isinstance(item, Recording):
                 raise InputError("chunks", type(item).__name__, "recordings")
             sha = item.provenance.sha256
+            if len(edits) < MAX_EDITS:
+                edits |= dict.fromkeys((*item.provenance.edits, *item.provenance.repairs))
             if not len(item):
                 continue
             piece = self._checked(item, first, count, end)
@@ -228,7 +232,9 @@ class Streamed:
             sha = file_digest(str(self._file))
         file = self._file or first.provenance.file
         duration = end - float(first.t[0])
-        self._seen = DataSource(first.name, file, sha, count, duration, first.payload)
+        self._seen = DataSource(
+            first.name, file, sha, count, duration, first.payload, tuple(edits)[:MAX_EDITS]
+        )
 
     def _checked(
         self, item: Recording, first: Recording | None, count: int, end: float | None

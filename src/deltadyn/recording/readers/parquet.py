@@ -11,6 +11,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged, regrouped
+from deltadyn.recording.readers.bounded import refuse_unpacked
 
 LABEL = "deltadyn."  # before the keys of our own in the schema's metadata
 WHAT = "a Parquet file"
@@ -48,8 +49,10 @@ def open_parquet(head: Head) -> Table:
             )
         with damaged(path, ALLOWED, kinds), parquet.ParquetFile(path) as file:
             taken[:] = [0, max(file.metadata.num_rows, 1)]
+            refuse_unpacked(path, 8 * len(names) * taken[1])
             for batch in file.iter_batches(batch_size=rows, columns=names):
                 taken[0] += batch.num_rows
+                refuse_unpacked(path, 8 * len(names) * taken[0])
                 yield _block(pyarrow, batch, names, path)
 
     def blocks(rows: int, used: Sequence[int]) -> Iterator[FloatArray]:

@@ -26,7 +26,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError, RecordingFileError, extra_module
 from deltadyn.recording.columns import Column
 from deltadyn.recording.readers import Head, Reader, Table, damaged
-from deltadyn.recording.readers.bounded import BoundedFile, BoundedPath
+from deltadyn.recording.readers.bounded import BoundedFile, BoundedPath, refuse_unpacked
 from deltadyn.recording.readers.text import date_time
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
@@ -239,6 +239,7 @@ def _check_database(file: Path) -> None:
 def _checked_chunks(file: Path) -> set[_Chunk]:
     """The chunks of an MCAP file; one that unpacks to more than a recorder makes is refused."""
     chunks: set[_Chunk] = set()
+    total = 0  # bytes that they unpack to
     with BoundedFile(file) as opened:
         if opened.read(len(_MCAP)) != _MCAP:
             return chunks
@@ -254,6 +255,8 @@ def _checked_chunks(file: Path) -> set[_Chunk]:
                 found = max(size, _unpacked(packing, packed) if packing else 0)
                 if found > MOST_CHUNK:
                     raise ValueError(f"a chunk at byte {place} unpacks to more than {MOST_CHUNK}")
+                total += found
+                refuse_unpacked(file, total)
                 chunks.add((place, packing.decode("latin-1"), len(packed)))
             place += 9 + length
     return chunks

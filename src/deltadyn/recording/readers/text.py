@@ -25,6 +25,7 @@ import numpy.typing as npt
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.errors import RecordingFileError
 from deltadyn.recording.columns import Column, quietly_recognised
+from deltadyn.recording.readers.bounded import BoundedGzip
 
 # Text files as a stream of UTF-8 lines, whatever they are packed or encoded in.
 
@@ -109,7 +110,7 @@ class TextFile:
         return (text, len(text) / size) if text.endswith(b"\n") else None
 
     def _unpacked(self, raw: Any) -> Any:
-        return gzip.GzipFile(fileobj=raw) if self.packed else raw
+        return BoundedGzip(raw, self.path) if self.packed else raw
 
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:

@@ -23,7 +23,10 @@ enum {
     READY = 0x5eed,
     UNKNOWN = -1,
     LONG_AGO = 1000000,
-    OLDEST = 2000000000
+    OLDEST = 2000000000,
+    CLOSING = 0, /* edges of the gripper's signal */
+    OPENING = 1,
+    NO_EDGE = -1
 };
 
 static const real NEVER = (real)-1e30; /* logarithm of no chance at all */
@@ -47,6 +50,7 @@ static void take_up(hypothesis *h)
     forget_load(h);
     h->carries = 1;
     h->age = 0;
+    h->begin_edge = NO_EDGE;
     h->variance = SPREAD * SPREAD;
 }
 
@@ -59,6 +63,8 @@ static void let_go(hypothesis *h, int in_motion)
     h->in_motion = (signed char)in_motion;
     h->done_mass = h->mass;
     h->done_variance = h->variance;
+    h->done_edge = h->begin_edge;
+    h->end_edge = NO_EDGE;
     h->carries = 0;
     h->age = 0;
 }
@@ -106,16 +112,6 @@ static void keep_marked(payload_state *e, const signed char *stay)
     e->alive = kept;
 }
 
-/* One hypothesis alone. */
-static void keep_only(payload_state *e, int k)
-{
-    const int place = e->order[k];
-    e->order[k] = e->order[0];
-    e->order[0] = place;
-    e->alive = 1;
-    e->table[place].weight = (real)0.0;
-}
-
 static void begin_bank(payload_state *e)
 {
     hypothesis *h = &e->table[0];
@@ -147,6 +143,9 @@ static void begin_bank(payload_state *e)
     h->count = 0;
     h->done = 0;
     h->in_motion = 0;
+    h->begin_edge = NO_EDGE;
+    h->done_edge = NO_EDGE;
+    h->end_edge = NO_EDGE;
     if (!EVENTS) {
         h->carries = 1;
         h->variance = SPREAD * SPREAD;
@@ -178,8 +177,108 @@ static void grow_older(payload_state *e)
             h->in_motion = 0; /* a load that went just before a rest was put down */
         }
     }
+    for (int kind = CLOSING; kind <= OPENING; kind++) {
+        const int age = e->edge_age[kind];
+        e->edge_age[kind] += ((age < OLDEST) && !(waits && (age < e->dead))) ? 1 : 0;
+    }
     e->begun += e->begun < OLDEST;
     e->ended += e->ended < OLDEST;
+}
+
+/* ---- the gripper's signal: an edge k rows after the begin (or the end) of a load multiplies the
+ * chance of that hypothesis by 1 + min(p_k / s, EDGE_MOST); p_k is the share of the last picks that
+ * had their edge there, s the chance per row of an edge that belongs to no pick */
+
+/* Samples are missing: the level is not known, what was learned stays. */
+static void lose_level(payload_state *e)
+{
+    e->level = UNKNOWN;
+    e->holding = UNKNOWN;
+    for (int kind = CLOSING; kind <= OPENING; kind++) {
+        e->edge_age[kind] = LONG_AGO;
+    }
+}
+
+/* The level of a row; gives the edge. */
+static int detect_edge(payload_state *e)
+{
+    const int before = e->level;
+    e->edge_rows = (EDGE_ROW_KEEP * e->edge_rows) + (real)1.0;
+    e->stray[CLOSING] *= EDGE_ROW_KEEP;
+    e->stray[OPENING] *= EDGE_ROW_KEEP;
+    if ((e->holding == UNKNOWN) || (e->holding == before)) {
+        return NO_EDGE;
+    }
+    e->level = e->holding;
+    if (before == UNKNOWN) {
+        return NO_EDGE;
+    }
+    const int kind = e->level ? CLOSING : OPENING;
+    e->stray[kind] += (real)1.0;
+    return kind;
+}
+
+/* Bin of the last edge's delay behind a change of this age in rows. */
+static int edge_bin(const payload_state *e, int kind, int age)
+{
+    const int delay = age - e->edge_age[kind] - EDGE_FIRST;
+    return ((delay >= 0) && (delay < EDGE_DELAYS)) ? delay : NO_EDGE;
+}
+
+/* Logarithm of the factor on the chance of a change with its edge in this bin. */
+static real edge_gain(const payload_state *e, int kind, int delay)
+{
+    if (delay == NO_EDGE) {
+        return (real)0.0;
+    }
+    const real share = (e->edge_count[kind][delay] + ((real)1.0 / (real)EDGE_DELAYS))
+        / (e->edge_picks[kind] + (real)1.0);
+    const real most = (e->stray[kind] > (real)1.0) ? e->stray[kind] : (real)1.0;
+    const real factor = share * (e->edge_rows + EDGE_PRIOR_ROWS) / most;
+    return @log@((real)1.0 + ((factor < EDGE_MOST) ? factor : EDGE_MOST));
+}
+
+/* A settled pick had its edge in this bin, or none. */
+static void count_edge(payload_state *e, int kind, int delay)
+{
+    static const real near[3] = { (real)0.25, (real)0.5, (real)0.25 }; /* a begin is known to a row */
+    if (e->level == UNKNOWN) {
+        return;
+    }
+    for (int k = 0; k < EDGE_DELAYS; k++) {
+        e->edge_count[kind][k] *= EDGE_PICK_KEEP;
+    }
+    e->edge_picks[kind] = (EDGE_PICK_KEEP * e->edge_picks[kind]) + (real)1.0;
+    if (delay == NO_EDGE) {
+        return;
+    }
+    e->stray[kind] = (e->stray[kind] > (real)1.0) ? (e->stray[kind] - (real)1.0) : (real)0.0;
+    for (int k = 0; k < 3; k++) {
+        const int to = delay + k - 1;
+        if ((to >= 0) && (to < EDGE_DELAYS)) {
+            e->edge_count[kind][to] += near[k];
+        }
+    }
+}
+
+/* An edge makes the hypotheses likelier whose change is near it; a change has the edge that speaks
+ * for it most. An opening edge speaks for the end of an announced pick only. */
+static void weigh_edge(payload_state *e, int kind)
+{
+    e->edge_age[kind] = 0;
+    for (int k = 0; k < e->alive; k++) {
+        hypothesis *h = at(e, k);
+        if (!((kind == CLOSING) ? h->carries : (h->done && (h->count <= e->picks_open)))) {
+            continue;
+        }
+        signed char *own = (kind == CLOSING) ? &h->begin_edge : &h->end_edge;
+        const int delay = edge_bin(e, kind, (kind == CLOSING) ? h->age : h->ended);
+        const real more = edge_gain(e, kind, delay) - edge_gain(e, kind, *own);
+        if (more > (real)0.0) {
+            h->weight += more;
+            *own = (signed char)delay;
+        }
+    }
 }
 
 static hypothesis *child_of(payload_state *e, const hypothesis *parent, real weight)
@@ -192,12 +291,12 @@ static hypothesis *child_of(payload_state *e, const hypothesis *parent, real wei
 }
 
 /* The best empty hypothesis picks, the best loaded ones release. */
-static void spawn(payload_state *e, int rest, int told)
+static void spawn(payload_state *e, int rest)
 {
     const real pick = rest ? LOG_PICK_REST : LOG_PICK_MOVING;
-    const real release = (rest && !told) ? LOG_RELEASE_REST : LOG_RELEASE_MOVING;
-    const real none = told ? (real)0.0 : rest ? LOG_NO_PICK_REST : LOG_NO_PICK_MOVING;
-    const real stays = (rest && !told) ? LOG_NO_RELEASE_REST : LOG_NO_RELEASE_MOVING;
+    const real release = rest ? LOG_RELEASE_REST : LOG_RELEASE_MOVING;
+    const real none = rest ? LOG_NO_PICK_REST : LOG_NO_PICK_MOVING;
+    const real stays = rest ? LOG_NO_RELEASE_REST : LOG_NO_RELEASE_MOVING;
     const int count = e->alive;
     int empty = -1, held[SPAWNING], found = 0;
     for (int k = 0; k < count; k++) {
@@ -207,27 +306,34 @@ static void spawn(payload_state *e, int rest, int told)
             empty = k;
         }
         if (h->carries && (h->age >= SHORTEST) && !h->done) { /* the best, in order */
-            int place = found;
+            int rank = found;
             found += (found < SPAWNING) ? 1 : 0;
-            while ((place > 0) && (h->weight > at(e, held[place - 1])->weight)) {
-                if (place < SPAWNING) {
-                    held[place] = held[place - 1];
+            while ((rank > 0) && (h->weight > at(e, held[rank - 1])->weight)) {
+                if (rank < SPAWNING) {
+                    held[rank] = held[rank - 1];
                 }
-                place--;
+                rank--;
             }
-            if (place < SPAWNING) {
-                held[place] = k;
+            if (rank < SPAWNING) {
+                held[rank] = k;
             }
         }
     }
-    if ((empty >= 0) && !told) {
-        hypothesis *child = child_of(e, at(e, empty), at(e, empty)->weight + pick);
+    if (empty >= 0) {
+        const int delay = edge_bin(e, CLOSING, 0);
+        const real chance = pick + edge_gain(e, CLOSING, delay);
+        hypothesis *child = child_of(e, at(e, empty), at(e, empty)->weight + chance);
         take_up(child);
         child->count++;
+        child->begin_edge = (signed char)delay;
     }
     for (int k = 0; k < found; k++) {
         const hypothesis *parent = at(e, held[k]);
-        let_go(child_of(e, parent, parent->weight + release), e->moving > NEAR_REST);
+        const int delay = (parent->count <= e->picks_open) ? edge_bin(e, OPENING, 0) : NO_EDGE;
+        const real chance = release + edge_gain(e, OPENING, delay);
+        hypothesis *child = child_of(e, parent, parent->weight + chance);
+        let_go(child, e->moving > NEAR_REST);
+        child->end_edge = (signed char)delay;
     }
     for (int k = 0; k < count; k++) {
         at(e, k)->weight += at(e, k)->carries ? stays : none;
@@ -470,7 +576,7 @@ static int best_of(const payload_state *e, const signed char *which)
 }
 
 /* Announce a pick or an end that is clear enough; gives the event. */
-static int decide(payload_state *e, real release_odds)
+static int decide(payload_state *e)
 {
     signed char first[BANK_SIZE] = { 0 }, second[BANK_SIZE] = { 0 }, third[BANK_SIZE] = { 0 };
     if (!e->holds) {
@@ -500,7 +606,7 @@ static int decide(payload_state *e, real release_odds)
         first[k] = (signed char)(mine && !h->carries);
         second[k] = (signed char)(mine && h->carries);
     }
-    if (!((total(e, first) - total(e, second)) > release_odds)) {
+    if (!((total(e, first) - total(e, second)) > RELEASE_ODDS)) {
         return @ID@_NO_EVENT;
     }
     const int best = best_of(e, first);
@@ -548,6 +654,10 @@ static int settle_pick(payload_state *e, int event, filed *out)
     out->ended = best->ended;
     out->mass = best->done_mass;
     out->variance = best->done_variance;
+    if (out->seen != 0) {
+        count_edge(e, CLOSING, best->done_edge);
+        count_edge(e, OPENING, best->end_edge);
+    }
     for (int k = 0; k < e->alive; k++) {
         const hypothesis *h = at(e, k);
         same[k] = (signed char)(h->done && (h->begun == out->begun) && (h->ended == out->ended));
@@ -623,6 +733,7 @@ static int bank_row(payload_state *e, const real *row, filed *out)
         e->P[i][5] += WALK[(3 * i) + 2];
         live = live || (row[AT_REV + i] <= REV_LIMIT);
     }
+    const int edge = detect_edge(e);
     if (e->skip > 0) {
         e->skip--;
     } else {
@@ -632,12 +743,14 @@ static int bank_row(payload_state *e, const real *row, filed *out)
             e->peak = speed;
         }
         const int rest = (speed < REST_SPEED) || (speed < (REST_SHARE * e->peak));
-        const int told = e->announced != UNKNOWN;
         e->dead = live ? 0 : (e->dead + (e->dead < OLDEST));
         e->moving = rest ? 0 : (e->moving + (e->moving < OLDEST));
         grow_older(e);
+        if (EVENTS && (edge != NO_EDGE)) {
+            weigh_edge(e, edge);
+        }
         if (EVENTS && (e->dead <= STILL)) {
-            spawn(e, rest, told);
+            spawn(e, rest);
         }
         if (live != 0) {
             measure own;
@@ -649,7 +762,7 @@ static int bank_row(payload_state *e, const real *row, filed *out)
         if (EVENTS != 0) {
             empty_windows(e);
             prune(e);
-            event = decide(e, told ? PICK_ODDS : RELEASE_ODDS);
+            event = decide(e);
             event = settle_pick(e, event, out);
         }
         believe(e, event);
@@ -758,9 +871,7 @@ static void settle_last(payload_state *e, const filed *f)
     if (e->pick_ended == @ID@_PICK) {
         return; /* keeps its wide deviation */
     }
-    const int told = e->announced != UNKNOWN;
-    const unsigned long start = told ? e->pick_start : ago(e, f->begun);
-    const unsigned long end = told ? e->pick_end : ago(e, f->ended);
+    const unsigned long start = ago(e, f->begun), end = ago(e, f->ended);
     if (!(seconds(start, end) > (real)0.0)) {
         return;
     }
@@ -781,50 +892,10 @@ static void step_bank(payload_state *e, const real *row)
     if (event == @ID@_PICK) {
         picked(e);
     } else if (event != @ID@_NO_EVENT) {
-        const int lost = (event == @ID@_LOST_GRIP) || (e->announced == 1);
-        ended(e, lost ? @ID@_LOST_GRIP : @ID@_RELEASE, ago(e, e->ended));
+        ended(e, event, ago(e, e->ended));
         e->unsettled = !f.told;
     } else {
         /* nothing became known */
-    }
-}
-
-/* The gripper closed or opened: what it tells is taken at once. */
-static void announce(payload_state *e, int holding)
-{
-    e->announced = holding;
-    if (holding && !e->loaded) {
-        const int best = heaviest(e);
-        hypothesis *h = at(e, best);
-        if (!h->carries) {
-            take_up(h);
-            h->count = 1;
-        }
-        h->done = 0;
-        keep_only(e, best);
-        e->picks_open = 1;
-        e->holds = 1;
-        e->mass = h->mass;
-        e->variance = h->variance;
-        e->loaded = 1;
-        e->known = 1;
-        e->unsettled = 0;
-        e->start = now_of(e);
-        tell(e, @ID@_PICK, e->start);
-    } else if (!holding && e->loaded && EVENTS) {
-        const int known = is_finite(std_of_load(e)), best = heaviest(e);
-        if (at(e, best)->carries != 0) {
-            let_go(at(e, best), 0);
-        }
-        keep_only(e, best);
-        e->holds = 0;
-        if (known != 0) {
-            ended(e, @ID@_RELEASE, now_of(e));
-        }
-        e->loaded = 0;
-        tell(e, @ID@_RELEASE, now_of(e));
-    } else {
-        /* it says what is known */
     }
 }
 
@@ -837,8 +908,8 @@ static void restart(payload_state *e)
     e->models = 0;
     e->model_phase = 0;
     begin_bank(e);
+    lose_level(e);
     e->loaded = !EVENTS;
-    e->announced = UNKNOWN;
     e->known = 0;
     e->has_end = 0;
     e->unsettled = 0;
@@ -1024,6 +1095,14 @@ void @id@_payload_init(@id@_payload *state)
     state->pick_start = 0;
     state->pick_end = 0;
     state->out = NULL;
+    state->edge_rows = (real)0.0;
+    for (int kind = CLOSING; kind <= OPENING; kind++) {
+        state->edge_picks[kind] = (real)0.0;
+        state->stray[kind] = (real)0.0;
+        for (int k = 0; k < EDGE_DELAYS; k++) {
+            state->edge_count[kind][k] = (real)0.0;
+        }
+    }
     restart(state);
     state->ready = READY;
 }
@@ -1079,14 +1158,12 @@ static int update(payload_state *e, const real *q, const real *qd, const real *q
         close_pick(e);
         restart(e);
     }
+    e->holding = ((holding == 0) || (holding == 1)) ? holding : UNKNOWN;
     const int worked = take(e, x);
     if (worked != @ID@_OK) {
         close_pick(e);
         restart(e);
         return worked;
-    }
-    if (((holding == 0) || (holding == 1)) && (holding != e->announced)) {
-        announce(e, holding);
     }
     return status;
 }

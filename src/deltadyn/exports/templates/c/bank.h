@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     @id@_real theta[9], U[9], mass, variance, weight, share, done_mass, done_variance;
     int age, begun, ended;
-    signed char carries, count, done, in_motion;
+    signed char carries, count, done, in_motion, begin_edge, done_edge, end_edge;
 } @id@_hypothesis;
 
 /** State of an estimator, one per robot; init before the first update. No field is for the user. */
@@ -44,9 +44,12 @@ typedef struct {
     @id@_real chance[@bank_size@], P[3][6];
     int order[@bank_size@], alive, skip, dead, moving, picks_open, holds, begun, ended;
     @id@_real mass, variance, peak, row[16];
+    /* the gripper's signal */
+    int holding, level, edge_age[2];
+    @id@_real edge_count[2][@bank_delays@], edge_picks[2], stray[2], edge_rows;
     /* picks */
     unsigned long clock, start, end;
-    int loaded, announced, known, has_end, unsettled, has_pick, pick_ended;
+    int loaded, known, has_end, unsettled, has_pick, pick_ended;
     unsigned long pick_start, pick_end;
     @id@_real pick_mass, pick_std;
     @id@_payload_result *out;
@@ -58,7 +61,7 @@ void @id@_payload_init(@id@_payload *state);
 /**
  * Take one sample of measured @angles@ and @torques@; call it at @ID@_RATE. qd and qdd may be NULL; they
  * are checked and not used: rates come from the @angles@. `holding` is the gripper's own signal, 1 or
- * 0, or -1 where there is none. `result` is always written; a sample that is refused (NOT_FINITE,
+ * 0, or -1 where there is none: evidence whose delay it learns, not a command. `result` is always written; a sample that is refused (NOT_FINITE,
  * RANGE, PATTERN, JUMPED) changes nothing, UNREACHABLE, SINGULAR and RANGE in the middle of the work
  * begin anew.
  */

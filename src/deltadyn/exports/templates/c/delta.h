@@ -22,6 +22,10 @@ typedef @real@ @id@_real;
 
 /** Version of this interface; a change that a caller must know of counts it up. */
 #define @ID@_INTERFACE_VERSION @interface@
+/** Fingerprint of this export, of its robot and options; compare it with @id@_fingerprint(). */
+#define @ID@_FINGERPRINT "@export_fingerprint@"
+/** Sources of another export do not compile with this header. */
+#define DELTADYN_EXPORT_@export_fingerprint@ 1
 /** Degrees of freedom: axes, and entries of every array. */
 #define @ID@_DOF @dof@
 /** Mass of the payload in the robot file, in kg. */
@@ -46,7 +50,7 @@ enum {
 /** \return @ID@_INTERFACE_VERSION of the library that is linked, to compare with this header's. */
 int @id@_interface_version(void);
 
-/** \return 16 digits that tell the robot's numbers apart; those of `deltadyn export` and of its files. */
+/** \return 16 digits of robot and options of the library that is linked; @ID@_FINGERPRINT if it fits. */
 const char *@id@_fingerprint(void);
 
 /**

@@ -82,5 +82,5 @@ int @id@_interface_version(void)
 
 const char *@id@_fingerprint(void)
 {
-    return "@fingerprint@";
+    return @ID@_FINGERPRINT;
 }

@@ -22,7 +22,7 @@ int main(void)
 
     printf("@id@, interface %d, fingerprint %s\n", @id@_interface_version(), @id@_fingerprint());
     if ((@id@_interface_version() != @ID@_INTERFACE_VERSION)
-        || (strcmp(@id@_fingerprint(), "@fingerprint@") != 0)) {
+        || (strcmp(@id@_fingerprint(), @ID@_FINGERPRINT) != 0)) {
         printf("header and library are not of one export\n");
         failures++;
     }

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.errors import RecordingFileError
+from deltadyn.recording.readers.bounded import unpacked_limit
 
 LEAST_MEMORY = 2**31  # bytes of the process that reads
 LEAST_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
@@ -38,7 +39,7 @@ def read_apart(kind: str, path: str, allowed: str) -> Iterator[tuple[str, Any]]:
     size = os.path.getsize(path)
     memory = max(LEAST_MEMORY, 10 * size)
     seconds = LEAST_SECONDS + size / BYTES_PER_SECOND
-    limits = {"memory": memory, "seconds": seconds}
+    limits = {"memory": memory, "seconds": seconds, "bytes": unpacked_limit(path)}
     content, problem = _ask({"kind": kind, "path": os.path.abspath(path), **limits})
     if problem:
         if "MemoryError" in problem:
@@ -56,7 +57,7 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
     to, answers = program.stdin, program.stdout
     assert to is not None
     assert answers is not None
-    late = Event()
+    late, count = Event(), 0
 
     def end() -> None:
         late.set()
@@ -71,6 +72,9 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
         parts = []
         while part := _frame(answers):
             parts.append(part)
+            count += len(part)
+            if count > request["bytes"]:
+                raise EOFError  # the program is ended; what came is more than may be
         problem = _frame(answers).decode(errors="replace")
     except (OSError, EOFError):
         program.kill()
@@ -78,6 +82,8 @@ def _ask(request: dict[str, Any]) -> tuple[bytes, str]:
         answers.close()
         with suppress(OSError):  # what was not sent is lost
             to.close()
+        if count > request["bytes"]:
+            return b"", f"its content is more than {request['bytes'] / 1e6:,.0f} MB"
         return b"", "it does not end" if late.is_set() else "its reader broke off"
     finally:
         clock.cancel()
