@@ -154,9 +154,8 @@ def identify(
     checks = () if found is None else check_limits(found, limits)
     more = {"required": [item.as_dict() for item in checks]} if limits else {}
     if as_json or not verbose:
-        show(
-            fit, as_json, files=files, validation=None if found is None else found.as_dict(), **more
-        )
+        validated = None if found is None else found.as_dict()
+        show(fit, as_json, files=files, validation=validated, **more)
     else:
         click.echo(spoken(fit.details()))
     if not as_json:

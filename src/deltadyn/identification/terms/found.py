@@ -235,7 +235,8 @@ def found_terms(
         sets[titles] = sets.get(titles, 0.0) + float(weight)
         for title in set(choice.titles(model)):
             by_title[title] = by_title.get(title, 0.0) + float(weight)
-    best, considered, idle = choice.titles(), choice.terms, choice.idle
+    idle = tuple((title, by_title[title]) for title in choice.idle)
+    best, considered = choice.titles(), choice.terms
     choice = settled or choice
     chosen = choice.best.candidates
     with_all = 100 * choice.unseen.error(chosen)
@@ -271,5 +272,5 @@ def found_terms(
         hull.missing,
         hull,
         scatter,
-        idle=tuple((title, by_title[title]) for title in idle),
+        idle=idle,
     )

@@ -63,8 +63,8 @@ def unseen_gains(choice: Choice) -> dict[int, float]:
 
 def _fold_errors(choice: Choice, candidates: frozenset[int]) -> FloatArray:
     """RMS error of a set of terms on each fold that its fit did not see, over the RMS torque."""
-    square = ((choice.unseen.residuals(candidates) / choice.level) ** 2).sum(axis=1)
-    fold = choice.unseen.fold
+    left, fold = choice.unseen.residuals(candidates) / choice.level, choice.unseen.fold
+    square = (left**2).sum(axis=1)
     return np.sqrt([square[fold == f].sum() for f in np.unique(fold)])
 
 

@@ -94,9 +94,9 @@ def hull(choice: Choice, names: Sequence[str] | None = None, *, share: float = 1
     structure = unexplained(choice)
     factor = math.sqrt(discount(choice.weighing, structure))
     weighing = replace(choice.weighing, kappa=choice.weighing.kappa * factor**2)
-    # of sets that were refused and of others; the best may stand below sets with idle terms
-    flags = {model.refused for model in choice.models}
-    top = {flag: max(m.evidence for m in choice.models if m.refused == flag) for flag in flags}
+    top: dict[bool, float] = {}  # of refused sets, of others; the best may have lost idle terms
+    for model in choice.models:
+        top[model.refused] = max(top.get(model.refused, model.evidence), model.evidence)
     kept = [m for m in choice.models if m is choice.best or m.evidence >= top[m.refused] - REMAIN]
     if factor > 1.0:
         kept = [choice.best, *_doubted(choice, weighing)]

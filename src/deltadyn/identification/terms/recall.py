@@ -218,4 +218,5 @@ def _told(record: dict[str, Any]) -> Terms:
         own,
         scatter,
     )
-    return replace(told, note=_note(()))
+    idle = tuple((item["term"], item["probability"]) for item in terms.get("not_carried", ()))
+    return replace(told, note=_note(()), idle=idle)
