@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 import deltadyn as dd
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.identification import Fit
-from deltadyn.identification.terms.corrections import waves
+from deltadyn.recording.prepare.corrections import waves
 
 COMPARED = 30.0  # Hz
 STATES = 100.0  # Hz, of the angles before they are differentiated

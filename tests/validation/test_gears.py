@@ -70,7 +70,10 @@ def test_what_is_left_is_the_noise(loss: str) -> None:
     log = bench(loss).recording
     found = validate(machine(loss=loss), log)
     assert found.band == 28.0
-    assert found.relative_rms < 0.0035  # noise of 0.5 % at 1 kHz is 0.27 % in the band, with jitter
+    # noise of 0.5 % at 1 kHz is 0.27 % in the band, with jitter; where axes turn back, the largest
+    # torques of this motion, nothing is graded: the same noise is 0.37 % of the others
+    assert found.rms.max() < 0.09
+    assert found.relative_rms < 0.0045
     assert not found.diagnosis.causes
     rigid = validate(machine(None, loss), log)
     assert rigid.relative_rms > 0.015
