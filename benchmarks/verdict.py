@@ -236,6 +236,15 @@ def wrong(judged: Sequence[Judged]) -> Iterator[str]:
             yield f"{item.key}: good, with {', '.join(item.outside) or 'an alarm'}"
 
 
+def figure(judged: Sequence[Judged]) -> dict[str, object]:
+    """How many verdicts are wrong, and whether none is."""
+    lines = list(wrong(judged))
+    return {
+        "figure": f"{len(lines)} of {len(judged)} verdicts wrong or broken",
+        "reached": bool(judged) and not lines,
+    }
+
+
 def read(path: Path) -> list[Judged]:
     """What an earlier run measured."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
@@ -253,6 +262,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--json", metavar="FILE", default=str(FOLDER / "verdict.jsonl"))
     parser.add_argument("--out", metavar="PAGE", help="put the table into a page")
+    parser.add_argument("--figure", metavar="FILE", help="of the figure for make nightly")
     asked = parser.parse_args()
     causes = asked.causes.split(",") if asked.causes else [*CAUSES, *UNKNOWN]
     path = Path(asked.json)
@@ -274,6 +284,8 @@ def main() -> None:
     rows = table(judged)
     print(plain(rows))
     print("\n".join(wrong(judged)))
+    if asked.figure:
+        Path(asked.figure).write_text(json.dumps(figure(judged)), "utf-8")
     if asked.out:
         put(Path(asked.out), "verdict", markdown(rows))
 

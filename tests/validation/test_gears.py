@@ -66,7 +66,7 @@ def test_rigid_gears_change_nothing() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_left_is_the_noise(loss: str) -> None:
-    """With rigid gears the residual is five times as large, and they are named."""
+    """With rigid gears the residual is larger, most of all where axes turn back; they are named."""
     log = bench(loss).recording
     found = validate(machine(loss=loss), log)
     assert found.band == 28.0
@@ -76,7 +76,8 @@ def test_what_is_left_is_the_noise(loss: str) -> None:
     assert found.relative_rms < 0.0045
     assert not found.diagnosis.causes
     rigid = validate(machine(None, loss), log)
-    assert rigid.relative_rms > 0.015
+    assert rigid.relative_rms > 2 * found.relative_rms
+    assert rigid.rest_rms.min() > 5 * found.rest_rms.max()
     assert rigid.diagnosis.cause == "elastic"
 
 

@@ -184,7 +184,7 @@ class Validation:
         band = "as recorded" if self.band is None else f"below {self.band:.3g} Hz"
         samples = f"{len(self.t)} samples at {self.rate:.4g} Hz, torques {band}"
         load = ", ".join(f"{mass:g}" for mass in dict.fromkeys(self.payloads))
-        lines = [head, f"{samples}; payload {load} kg", ""]
+        lines = [head, f"{samples}; payload {load} kg; metrics while the axes move", ""]
         lines += [*_table(self.metrics, names, unit), ""]
         lines += [*_segment_lines(self.segments, names, unit), "", self.verdict]
         lines += self.diagnosis.lines
@@ -251,7 +251,7 @@ def number(value: float, unit: str = "N m") -> str:
 
 def _table(found: Metrics, names: tuple[str, ...], torque: str) -> list[str]:
     head, wide = "".join(f"{'axis ' + name:>11}" for name in names), max(5, len(torque) + 1)
-    lines = [f"{'measured - predicted, moving':<32}{'unit':<{wide}}{head}"]
+    lines = [f"{'residual = measured - predicted':<32}{'unit':<{wide}}{head}"]
     for name, unit in FIELDS.items():
         values = "".join(f"{number(value, unit):>11}" for value in getattr(found, name))
         lines.append(f"  {TITLES[name]:<30}{unit if unit == '1' else torque:<{wide}}{values}")
