@@ -96,6 +96,7 @@ class Judged:
     rest_share: float = 0.0
     against_file: float | None = None
     alarm: str = ""
+    suspicion: float = 0.0
     residual_alarm: str = ""
     causes: list[str] = field(default_factory=list)
     widths: dict[str, float] = field(default_factory=dict)
@@ -158,7 +159,7 @@ def measure(case: Case) -> Judged:
     out.left, out.inside = list(evidence.left or ()), list(evidence.inside or ())
     out.own, out.rest_share = list(evidence.own), evidence.rest_share
     out.against_file, out.alarm = evidence.against_file, evidence.alarm
-    out.residual_alarm = evidence.residual_alarm
+    out.residual_alarm, out.suspicion = evidence.residual_alarm, evidence.suspicion
     out.causes = [sentence for _, sentence in evidence.causes]
     out.widths = {item.name: item.relative for item in evidence.widths or ()}
     return out
@@ -259,6 +260,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=seeds_of, default=seeds_of("0-2"), help="as 0-5 or 1,4")
     parser.add_argument("--causes", help="with commas; all if left out")
     parser.add_argument("--motions", default=",".join(MOTIONS), help="with commas")
+    parser.add_argument(
+        "--in-turn", action="store_true", help="one kind of motions per machine, in turn"
+    )
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--json", metavar="FILE", default=str(FOLDER / "verdict.jsonl"))
     parser.add_argument("--out", metavar="PAGE", help="put the table into a page")
@@ -268,11 +272,13 @@ def main() -> None:
     path = Path(asked.json)
     path.parent.mkdir(parents=True, exist_ok=True)
     known = {item.key: item for item in read(path)}
+    names = asked.motions.split(",")
     cases = [
         Case(cause, name, seed)
         for seed in asked.seeds
-        for name in asked.motions.split(",")
-        for cause in causes
+        for k, name in enumerate(names)
+        for number, cause in enumerate(causes)
+        if not asked.in_turn or (number + seed) % len(names) == k
     ]
     todo = [case for case in cases if case.key not in known]
     print(f"machine: {machine_name()}; {len(todo)} of {len(cases)} to measure; {path}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltadyn.dynamics.rigid import LIMBS
 from deltadyn.identification.bodies.consistency import consistency
+from deltadyn.identification.terms.structure import LEAST
 from deltadyn.units import percent
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ INSIDE_BAND = 0.80  # share of moving rows that a 95 % band must hold on every a
 WIDE_INTERVAL = 0.25  # half an interval over its parameter's size: beyond it care is needed
 UNEXPLAINED = 0.5  # of an axis' RMS torque in the fit's own data: beyond it nothing is explained
 VANISHED_MASS = 1e-3  # of the robot file's mass: a body that is lighter has vanished
+SUSPICION_SIGMAS = 2.5  # of what follows the motion: short of the alarm, and 1 in 25 by chance
 JOINT_LEVEL = 0.95  # with which all intervals of a verdict hold together
 
 #: The rules in words, for the page.
@@ -50,7 +52,9 @@ RULES = (
     "missing; or bodies cannot exist; or parameters stayed at the robot file's values; or the fit "
     "has warnings. Else good.",
     "What is missing: usable with care where a term is missing, in the fit's own data or in the "
-    "held-out motion, or where the held-out residual has a cause. Else good.",
+    "held-out motion, or may be (the fit's residual follows the motion by more than "
+    f"{SUSPICION_SIGMAS:g} standard deviations), or where the held-out residual has a cause. Else "
+    "good.",
     "The grade is the worst of the three. Where no axis leaves more than "
     f"{percent(TINY_ERROR)} of its torque while moving, it is never worse than usable with care.",
 )
@@ -83,7 +87,8 @@ class Evidence:
     they are not graded. `against_file` is the model's relative RMS over that of the robot file.
     `own` is RMS of the residual over that of the torque in the data of the fit, NaN on an axis that
     they do not tell. `widths` are intervals that hold together; None where there is no fit. `alarm`
-    says what the fit's residual follows where a term is missing, `residual_alarm` the same of the
+    says what the fit's residual follows where a term is missing, `suspicion` by how many standard
+    deviations it follows the motion where they are too few for that, `residual_alarm` the same of the
     held-out residual; `causes` are titles and sentences on the latter. `vanished` are bodies that
     lost their mass: identified mass and that of the robot file, in kg. `findings` are sentences on
     the logs.
@@ -103,6 +108,7 @@ class Evidence:
     widths: tuple[Width, ...] | None = None
     causes: tuple[tuple[str, str], ...] = ()
     alarm: str = ""
+    suspicion: float = 0.0
     residual_alarm: str = ""
     not_white: tuple[str, ...] = ()  # axes
     warnings: tuple[str, ...] = ()
@@ -138,12 +144,22 @@ def evidence_of(fit: Fit) -> Evidence:
         held=fit.held,
         widths=interval_widths(fit),
         alarm="" if fit.terms is None else fit.terms.follows,
+        suspicion=_suspicion(fit),
         warnings=fit.warnings,
         own=_own_shares(fit),
         vanished=_vanished(fit),
         findings=fit.findings,
         units=fit.robot.axis_units("tau"),
     )
+
+
+def _suspicion(fit: Fit) -> float:
+    """By how many deviations the fit's residual follows the motion; 0 where it does not matter."""
+    if fit.terms is None:
+        return 0.0
+    structure = fit.terms.hull.structure
+    matters = float(structure.share.max(initial=0.0)) > LEAST
+    return max(structure.scores.values(), default=0.0) if matters else 0.0
 
 
 def interval_widths(fit: Fit) -> tuple[Width, ...]:
@@ -373,6 +389,11 @@ def judge_missing(evidence: Evidence) -> Answer:
     care = []
     if evidence.alarm:
         care.append(f"A term is missing: the fit's own residual follows {evidence.alarm}.")
+    elif evidence.suspicion > SUSPICION_SIGMAS:
+        care.append(
+            "A term may be missing: the fit's own residual follows the motion by "
+            f"{evidence.suspicion:.1f} standard deviations."
+        )
     if evidence.residual_alarm:
         care.append(
             f"A term is missing: the held-out residual follows {evidence.residual_alarm}, and no "
