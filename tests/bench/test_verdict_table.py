@@ -47,6 +47,7 @@ def test_the_table_counts_verdicts_beside_the_truth() -> None:
     assert figure([])["reached"] is False
 
 
+@pytest.mark.full
 @pytest.mark.skipif(compiler() is None, reason="the plant needs gcc (or cc)")
 def test_a_machine_with_a_cable_is_measured() -> None:
     found = measure(Case("cable", "quick", 0))

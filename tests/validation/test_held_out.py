@@ -19,6 +19,7 @@ from deltadyn.validation import validate
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="the plant needs gcc (or cc)")
 ROBOT = dd.load_robot("sipro-d3-1200")
+LONG = pytest.mark.full  # a machine more takes seconds
 
 
 @cache
@@ -32,7 +33,7 @@ def picks(cause: str, dwell: float = 0.1) -> Recording:
     return fitted(cause)[0].record_picks(seconds=4.0 if dwell < 1 else 8.0, dwell=dwell)
 
 
-@pytest.mark.parametrize("cause", ["delay", "ecc", "kt"])
+@pytest.mark.parametrize("cause", ["delay", pytest.param("ecc", marks=LONG), "kt"])
 def test_what_a_fit_takes_out_of_its_log_is_taken_out_of_every_log(cause: str) -> None:
     """What the encoders, the drives and the log add is known: it is no cause of a residual."""
     _, fit = fitted(cause)
@@ -49,7 +50,7 @@ def test_what_a_fit_takes_out_of_its_log_is_taken_out_of_every_log(cause: str) -
     assert found.inside_band.min() > 0.85
 
 
-@pytest.mark.parametrize("cause", ["none", "friction"])
+@pytest.mark.parametrize("cause", ["none", pytest.param("friction", marks=LONG)])
 def test_dwells_do_not_count_against_a_model(cause: str) -> None:
     """The picks rest for two seconds each: friction holds, and no model can know how much."""
     _, fit = fitted(cause)
@@ -68,6 +69,7 @@ def test_dwells_do_not_count_against_a_model(cause: str) -> None:
     assert any("not graded" in text for text in done.verdict.notes)
 
 
+@LONG
 def test_the_alarm_of_a_fit_counts_below_five_percent() -> None:
     machine, fit = fitted("hysteresis")
     assert fit.terms is not None
@@ -87,7 +89,13 @@ def test_the_alarm_of_a_fit_counts_below_five_percent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "dwell"), [("none", 2.0), ("delay", 0.1), ("friction", 2.0), ("hysteresis", 0.1)]
+    ("cause", "dwell"),
+    [
+        ("none", 2.0),
+        pytest.param("delay", 0.1, marks=LONG),
+        pytest.param("friction", 2.0, marks=LONG),
+        pytest.param("hysteresis", 0.1, marks=LONG),
+    ],
 )
 def test_no_page_contradicts_itself(cause: str, dwell: float) -> None:
     """What stands on top agrees with what is listed below it."""
