@@ -31,7 +31,7 @@ INSIDE_BAND = 0.80  # share of moving rows that a 95 % band must hold on every a
 WIDE_INTERVAL = 0.25  # half an interval over its parameter's size: beyond it care is needed
 UNEXPLAINED = 0.5  # of an axis' RMS torque in the fit's own data: beyond it nothing is explained
 VANISHED_MASS = 1e-3  # of the robot file's mass: a body that is lighter has vanished
-SUSPICION_SIGMAS = 2.5  # of what follows the motion: short of the alarm, and 1 in 25 by chance
+SUSPICION_SIGMAS = 2.5  # of what follows the motion; short of the alarm (3.5), no plain "good"
 JOINT_LEVEL = 0.95  # with which all intervals of a verdict hold together
 
 #: The rules in words, for the page.
@@ -87,11 +87,10 @@ class Evidence:
     they are not graded. `against_file` is the model's relative RMS over that of the robot file.
     `own` is RMS of the residual over that of the torque in the data of the fit, NaN on an axis that
     they do not tell. `widths` are intervals that hold together; None where there is no fit. `alarm`
-    says what the fit's residual follows where a term is missing, `suspicion` by how many standard
-    deviations it follows the motion where they are too few for that, `residual_alarm` the same of the
-    held-out residual; `causes` are titles and sentences on the latter. `vanished` are bodies that
-    lost their mass: identified mass and that of the robot file, in kg. `findings` are sentences on
-    the logs.
+    says what the fit's residual follows where a term is missing, `residual_alarm` the same of the
+    held-out residual; `causes` are titles and sentences on the latter. `suspicion` is by how many
+    standard deviations the fit's residual follows the motion. `vanished` are bodies that lost their
+    mass: identified mass and that of the robot file, in kg. `findings` are sentences on the logs.
     """
 
     axes: tuple[str, ...]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # identification is loaded when causes are looked for
 CHANGE = 0.05  # of the torque: what a base parameter may change it by
 SHORTEST = 1.0  # s of data in which causes are looked for
 FEWEST = 20  # rows of each axis in motion, from which causes are told apart
-NEGLIGIBLE = 0.005  # of an axis' torque (standard deviation): what is smaller is not wrong
+NEGLIGIBLE = 0.005  # of an axis' torque while it moves (RMS): what is smaller is not wrong
 TINY = 0.002  # the same of a term, which has its evidence
 LEAST = 0.05  # of the residual's power on some axis that a change of base parameters must explain
 PROBABLE = 0.5  # probability from which on a cause is named

@@ -259,4 +259,7 @@ def inside_band(pieces: Sequence[Piece]) -> FloatArray | None:
         return None
     inside = np.concatenate(held).sum(axis=0)
     count = np.concatenate([piece.moving for piece in pieces]).sum(axis=0)
-    return np.divide(inside, count, out=np.full(len(count), np.nan), where=count > 0)
+    out: FloatArray = np.divide(
+        inside, count, out=np.full(len(count), np.nan), where=count > 0, dtype=np.float64
+    )
+    return out
