@@ -123,7 +123,7 @@ def measure(case: Case) -> Judged:
         path = _path(machine, kind, seconds, dwell, np.random.default_rng([case.seed, number]))
         same = np.random.default_rng(0)  # the machine's own numbers are the same in all logs
         same.bit_generator.state = state
-        t = np.arange(round(seconds / 1e-3)) * 1e-3
+        t = np.arange(round(seconds / 1e-3), dtype=np.float64) * 1e-3
         touch = unknown.touch(machine, path, t, strength, same) if not known else Touch()
         run = machine.run_touched(
             seconds, touch, path, kind=kind, first=number, clock=clock, span=how.count * how.seconds
@@ -195,10 +195,7 @@ def table(judged: Sequence[Judged]) -> list[list[str]]:
         ),
         ("ten named causes at once", lambda item: item.cause == "all"),
         ("a cause that no term names", lambda item: item.cause in UNKNOWN),
-        *(
-            (f"logs: {name}", lambda item, name=name: item.motions == name)  # type: ignore[misc]
-            for name in MOTIONS
-        ),
+        *((f"logs: {name}", lambda item, name=name: item.motions == name) for name in MOTIONS),
         ("all", lambda item: True),
     ]
     for name, belongs in groups:

@@ -14,7 +14,7 @@ RIGHT = Judged("none/quick/0", "none", "quick", "r", 1.0, error=0.2, grade=GOOD,
 
 
 def changed(**values: object) -> Judged:
-    return Judged(**(vars(RIGHT) | values))  # type: ignore[arg-type]
+    return Judged(**(vars(RIGHT) | values))
 
 
 @pytest.mark.parametrize(

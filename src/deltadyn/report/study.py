@@ -45,7 +45,7 @@ from deltadyn.validation.evidence import (
     trained_on,
 )
 from deltadyn.validation.judge import evidence_with
-from deltadyn.validation.metrics import Metrics, metrics, torque_level
+from deltadyn.validation.metrics import Metrics, metrics, shares_of, torque_level
 from deltadyn.validation.result import Validation, relative_rms
 from deltadyn.validation.validate import validation_of
 
@@ -93,8 +93,8 @@ class HeldOut:
         pieces = [piece for own in pieces_of(model, self.rows) for piece in own]
         columns = [(piece.measured, piece.predicted, piece.moving) for piece in pieces]
         measured, predicted, moving = map(np.concatenate, zip(*columns, strict=True))
-        found, level = metrics(measured, predicted, moving), torque_level(measured, moving)
-        shares = np.divide(found.rms, level, out=np.full(len(level), np.nan), where=level > 0)
+        found = metrics(measured, predicted, moving)
+        shares = shares_of(found.rms, torque_level(measured, moving))
         return Rung(name, source, found, relative_rms(shares))
 
     def ladder(self, identified: Robot) -> tuple[Rung, ...]:

@@ -28,7 +28,7 @@ from deltadyn.recording.prepare.held_out import (
 from deltadyn.recording.prepare.moving import at_rows
 from deltadyn.recording.recording import Recording, fingerprint
 from deltadyn.robot import Robot
-from deltadyn.validation.metrics import Course, Mask, segment_masks
+from deltadyn.validation.metrics import Course, Mask, segment_masks, shares_of
 
 # Keep the data of a fit out of its validation.
 
@@ -259,7 +259,4 @@ def inside_band(pieces: Sequence[Piece]) -> FloatArray | None:
         return None
     inside = np.concatenate(held).sum(axis=0)
     count = np.concatenate([piece.moving for piece in pieces]).sum(axis=0)
-    out: FloatArray = np.divide(
-        inside, count, out=np.full(len(count), np.nan), where=count > 0, dtype=np.float64
-    )
-    return out
+    return shares_of(inside.astype(np.float64), count.astype(np.float64))

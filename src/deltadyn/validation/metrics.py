@@ -82,6 +82,13 @@ def torque_level(measured: FloatArray, moving: BoolArray) -> FloatArray:
     return out
 
 
+def shares_of(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Parts (dof,) over wholes (dof,), as of a torque; NaN where there is nothing to share."""
+    out: FloatArray = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=out, where=whole > 0)
+    return out
+
+
 def _axis(tau: FloatArray, model: FloatArray, chosen: BoolArray) -> tuple[float, ...]:
     tau, model = tau[chosen], model[chosen]
     if not tau.size:

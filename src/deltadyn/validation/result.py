@@ -16,7 +16,7 @@ from deltadyn.doors import write_page
 from deltadyn.robot import Robot
 from deltadyn.validation.diagnosis import Diagnosis, diagnose, percent
 from deltadyn.validation.evidence import Piece, Predictor, inside_band
-from deltadyn.validation.metrics import FIELDS, Metrics, Segment, torque_level
+from deltadyn.validation.metrics import FIELDS, Metrics, Segment, shares_of, torque_level
 
 REST_SHARE = 0.01  # of the rows: rests that are worth a word
 TITLES = {
@@ -111,8 +111,7 @@ class Validation:
     @property
     def shares(self) -> FloatArray:
         """The error while moving: `rms` over `torque_level` (dof,); NaN on axes without torque."""
-        level = self.torque_level
-        return np.divide(self.rms, level, out=np.full(len(level), np.nan), where=level > 0)
+        return shares_of(self.rms, self.torque_level)
 
     @property
     def relative_rms(self) -> float:
