@@ -34,6 +34,9 @@ VANISHED_MASS = 1e-3  # of the robot file's mass: a body that is lighter has van
 SUSPICION_SIGMAS = 2.5  # of what follows the motion; short of the alarm (3.5), no plain "good"
 JOINT_LEVEL = 0.95  # with which all intervals of a verdict hold together
 
+#: Symbols of terms' parameters, which are numbered by axis: their intervals are no matter here.
+OF_TERMS = ("F0", "Fs", "Ft", "mu", "mu_m")
+
 #: The rules in words, for the page.
 RULES = (
     "Torque, by the error while moving: the RMS of the held-out residual over that of the torque, "
@@ -172,9 +175,8 @@ def interval_widths(fit: Fit) -> tuple[Width, ...]:
     base = [
         k
         for k, name in enumerate(fit.names[: fit.parametrisation.own])
-        if name in BASE
-        or name.endswith(FRICTION)
-        or (name.rstrip("1234") in BASE and name != f"mu{name[-1]}")
+        if not name.startswith("ripple")
+        and not (name[-1].isdigit() and name.rstrip("1234") in OF_TERMS)
     ]
     ends = fit.interval(1 - (1 - JOINT_LEVEL) / max(len(base), 1))
     found = []
@@ -184,14 +186,6 @@ def interval_widths(fit: Fit) -> tuple[Width, ...]:
         half = max(high - value, value - low)
         found.append(Width(fit.names[k], value, low, high, fit.units[k], half / scale))
     return tuple(found)
-
-
-#: Symbols of base parameters, without those of terms.
-BASE = (
-    *("M_P", "m_P", "m_x", "A", "G", "G_s", "H", "kappa", "mu", "I_axial", "h_x", "h_y", "I_psi"),
-    *("Fv", "Fc"),
-)
-FRICTION = (".Fv", ".Fc")
 
 
 def _vanished(fit: Fit) -> dict[str, tuple[float, float]]:
