@@ -235,7 +235,7 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
     elif inside is not None and np.nanmin(inside, initial=1.0) >= STATED:
         least = percent(float(np.nanmin(inside, initial=1.0)))
         said.append(
-            "Nothing is wrong that the fit does not state: its 95 % band holds at least "
+            "What is left is what the fit states: its 95 % band holds at least "
             f"{least} of the rows that move on every axis."
         )
     else:
