@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GOOD, CARE, BAD, UNKNOWN = "good", "usable with care", "not to be trusted", "cannot tell"
 ORDER = (GOOD, CARE, UNKNOWN, BAD)  # the worst last
 
-TINY_ERROR = 0.01  # of the torque while moving: such a model is usable, whatever else is wrong
+TINY_ERROR = 0.02  # of the worst axis: at most this where four axes together leave 1 % (RMS)
 SMALL_ERROR = 0.10  # the same: what a good model leaves
 LARGE_ERROR = 0.30  # the same: beyond it the model is not to be trusted
 WORSE_THAN_FILE = 1.05  # times the robot file's own error
