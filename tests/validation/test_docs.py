@@ -28,8 +28,8 @@ def test_code_runs_and_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)
-    codes = [code for kind, code in blocks if kind]
+    blocks = re.findall(r"```(\w*)\n(.*?)```", TEXT, re.DOTALL)
+    codes = [code for kind, code in blocks if kind == "python"]
     shown = [text for kind, text in blocks if not kind]
     assert len(codes) == len(shown) == 3
     names: dict[str, object] = {}
