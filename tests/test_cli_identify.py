@@ -115,6 +115,9 @@ def test_the_verdict_is_one_in_text_record_and_page(fitted: tuple[Result, Path])
     assert f"\nverdict: {verdict['grade']}\n  {verdict['reasons'][0]}\n" in result.stdout
     page = out.with_suffix(".html").read_text("utf-8")
     assert f"Verdict: {verdict['grade']}" in page
+    assert [item["about"] for item in verdict["answers"]] == ["torque", "parameters", "missing"]
+    for title in ("Parameters", "What is missing"):  # the torque is the reason
+        assert f"  {title} (" in result.stdout
     assert "On held-out motion" in verdict["reasons"][0]
     assert verdict["reasons"][0].replace("'", "&#x27;") in page
 
@@ -362,7 +365,9 @@ def test_validate_of_the_robot_file_equals_that_of_the_fit(
 ) -> None:
     result, out = fitted
     robot = str(out.with_suffix(".yaml"))
-    again = json.loads(run("validate", robot, logs.held_out, "--json").stdout)
+    band = json.loads(out.with_suffix(".json").read_text("utf-8"))["band_Hz"]
+    options = ("--band", str(band), "--json")  # a robot file does not know the band of its fit
+    again = json.loads(run("validate", robot, logs.held_out, *options).stdout)
     line = next(text for text in result.stdout.splitlines() if text.startswith("  RMS  "))
     # the table has four digits, and the file keeps the friction's smoothing
     assert [float(x) for x in line.split()[-3:]] == pytest.approx(again["metrics"]["rms"], rel=2e-3)

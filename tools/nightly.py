@@ -225,6 +225,14 @@ CAMPAIGNS = (
         intervals("machines-4.jsonl"),
     ),
     Campaign(
+        "verdict",
+        "no accurate model refused, no plain good with an alarm or a missed parameter",
+        "benchmarks.verdict --seeds 0-9 --workers 2 "
+        "--json {out}/verdict.jsonl --figure {out}/verdict.json",
+        90,
+        stated("verdict.json"),
+    ),
+    Campaign(
         "foreign",
         "no log decided wrong, no right log changed",
         "benchmarks.foreign --cases 200 --out {out}/foreign.json",

@@ -9,10 +9,9 @@ from tests.machines import Machine, compiler, make_machine
 import deltadyn as dd
 from deltadyn.errors import InputError
 from deltadyn.identification import Fit
-from deltadyn.identification.calibration import REST
-from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.data import prepare
+from deltadyn.recording.prepare.moving import at_rows, moving_rows, rest_rates
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="the plant needs gcc (or cc)")
 ROBOT = dd.load_robot("sipro-d3-1200")
@@ -22,8 +21,8 @@ def covered(fit: Fit, recording: Recording, level: float = 0.95) -> tuple[float,
     """The share of moving rows that the band holds, and its mean half width over the torque."""
     part = prepare(fit.nominal, recording, band=fit.band)
     torque, half = fit.predict(part.state, level)
-    rest = REST if fit.terms is None else np.array(fit.terms.rest)
-    moving = at_rows(part, slowest_rates(part)) >= rest
+    given = None if fit.terms is None else fit.terms.rest
+    moving = moving_rows(part, rest_rates(fit.robot, [part], given))
     error, width = np.abs(part.limited(part.tau - torque)), at_rows(part, half)
     size = np.sqrt(np.mean(part.limited(part.tau) ** 2))
     return float((error <= width)[moving].mean()), float(width[moving].mean() / size)

@@ -20,10 +20,10 @@ from deltadyn.errors import InputError, UnknownNameError
 from deltadyn.identification.loading import Loaded
 from deltadyn.identification.parametrisation import parametrise
 from deltadyn.identification.terms.choose import Search, choose, wave_orders
-from deltadyn.identification.terms.corrections import contrasts, corrected, torque_ratio
 from deltadyn.identification.terms.evidence import Candidate, Evidence, odds_of
 from deltadyn.identification.terms.orders import LOWEST, orders_of, periodogram
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.corrections import contrasts, corrected, torque_ratio
 from deltadyn.recording.prepare.data import Prepared
 
 needs_gcc = pytest.mark.skipif(compiler() is None, reason="the independent plant needs gcc")

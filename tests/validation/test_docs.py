@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from deltadyn.recording.prepare.moving import REST_RATE_RAD_S
 from deltadyn.validation import CAUSES
-from deltadyn.validation.metrics import FIELDS, HIGH, LEAST_REST, LOW, MARGIN, NEAR, REST
+from deltadyn.validation.diagnosis import STATED, percent
+from deltadyn.validation.metrics import FIELDS, HIGH, LOW, MARGIN, NEAR
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
 TEXT = PAGE.read_text("utf-8")
@@ -27,8 +29,8 @@ def test_code_runs_and_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)
-    codes = [code for kind, code in blocks if kind]
+    blocks = re.findall(r"```(\w*)\n(.*?)```", TEXT, re.DOTALL)
+    codes = [code for kind, code in blocks if kind == "python"]
     shown = [text for kind, text in blocks if not kind]
     assert len(codes) == len(shown) == 3
     names: dict[str, object] = {}
@@ -52,10 +54,8 @@ def test_tables_name_all_that_there_is() -> None:
 
 
 def test_thresholds_are_those_of_the_code() -> None:
-    assert (
-        f"every axis below {100 * REST:g} % of its largest rate, for {1e3 * LEAST_REST:g} ms"
-        in TEXT
-    )
+    assert f"below {REST_RATE_RAD_S:g} rad/s" in TEXT
+    assert f"{percent(STATED)} of the rows" in TEXT
     assert f"the axis below {100 * LOW:g} % of its largest rate" in TEXT
     assert f"the axis above {100 * HIGH:g} % of its largest rate" in TEXT
     assert f"beyond {100 * NEAR:g} % of a limit of the robot, the last {100 * MARGIN:g} %" in TEXT

@@ -67,14 +67,18 @@ def test_rigid_gears_change_nothing() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("loss", LOSSES)
 def test_what_is_left_is_the_noise(loss: str) -> None:
-    """With rigid gears the residual is five times as large, and they are named."""
+    """With rigid gears the residual is larger, most of all where axes turn back; they are named."""
     log = bench(loss).recording
     found = validate(machine(loss=loss), log)
     assert found.band == 28.0
-    assert found.relative_rms < 0.0035  # noise of 0.5 % at 1 kHz is 0.27 % in the band, with jitter
+    # noise of 0.5 % at 1 kHz is 0.27 % in the band, with jitter; where axes turn back, the largest
+    # torques of this motion, nothing is graded: the same noise is 0.37 % of the others
+    assert found.rms.max() < 0.09
+    assert found.relative_rms < 0.0045
     assert not found.diagnosis.causes
     rigid = validate(machine(None, loss), log)
-    assert rigid.relative_rms > 0.015
+    assert rigid.relative_rms > 2 * found.relative_rms
+    assert rigid.rest_rms.min() > 5 * found.rest_rms.max()
     assert rigid.diagnosis.cause == "elastic"
 
 

@@ -362,9 +362,12 @@ def _calibration(robot: Robot, files: tuple[str, ...]) -> Calibration | None:
 
 
 def _tell(verdict: Verdict) -> None:
-    """The grade, what decided it, and what did not."""
+    """The grade, what decided it, the three answers, and what did not decide."""
     click.echo(f"\nverdict: {verdict.grade}")
-    for text in (*verdict.reasons, *verdict.notes):
+    sentences = [item.sentence for item in verdict.answers]
+    answers = [item.text for item in verdict.answers if item.sentence not in verdict.reasons]
+    notes = [text for text in verdict.notes if text not in sentences]
+    for text in (*verdict.reasons, *answers, *notes):
         click.echo(f"  {spoken(text)}")
 
 

@@ -15,8 +15,9 @@ from deltadyn.arrays import FloatArray
 from deltadyn.history.entry import Entry, deviations
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.information import Information, joined
-from deltadyn.identification.verdict import Evidence, judge
+from deltadyn.identification.verdict import judge
 from deltadyn.recording.recording import DataSource
+from deltadyn.validation.judge import evidence_with
 from deltadyn.validation.result import Validation
 
 BLOCKS = 64  # of a log in the store, at most: neighbours are put together, without loss to a fit
@@ -68,17 +69,7 @@ def _of_fit(
 def _of_validation(
     found: Validation, serial: str, time: datetime, zone: str, temperature: float | None, note: str
 ) -> Entry:
-    none, size = np.zeros(0), found.measured.std(axis=0)
-    left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
-    evidence = Evidence(
-        axes=found.robot.axis_names(),
-        left=tuple(left.tolist()),
-        rms=tuple(found.rms.tolist()),
-        against_file=None,
-        converged=True,
-        consistent=True,
-        units=found.robot.axis_units("tau"),
-    )
+    none = np.zeros(0)
     return Entry(
         robot=found.robot.name,
         serial=serial,
@@ -90,8 +81,8 @@ def _of_validation(
         std=none,
         covariance=np.zeros((0, 0)),
         residual=found.rms,
-        torque_level=_rms(found.measured),
-        grade=judge(evidence).grade,
+        torque_level=found.torque_level,
+        grade=judge(evidence_with(found)).grade,
         verdict=found.verdict,
         model=found.model,
         temperature=temperature,

@@ -37,6 +37,8 @@ from deltadyn.identification.terms.intervals import Scatter
 from deltadyn.identification.uncertainty import Covariance, torque_band
 from deltadyn.identification.verdict import Verdict, evidence_of, judge
 from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.data import Prepared, prepare
+from deltadyn.recording.prepare.held_out import LogModel, loaded_torque
 from deltadyn.recording.recording import DataSource, Recording
 from deltadyn.robot import Robot
 
@@ -194,14 +196,22 @@ class Fit:
             return self._along(state)[0]
         return restore(self._torque(state), state.single)
 
-    def _along(self, recording: Recording) -> tuple[FloatArray, State]:
-        """The torque along a recording, and the motion that the model sees."""
-        from deltadyn.identification.calibration import put_right, torque_along
-        from deltadyn.recording.prepare.data import prepare
+    @property
+    def log_model(self) -> LogModel:
+        """The fit as it is held against a log: its torque, delay, encoders' waves and gains."""
+        values = dict(zip(self.names, self.values.tolist(), strict=True))
+        return LogModel(
+            self.robot,
+            loaded_torque(self.robot, self._torque),
+            np.ones(self.robot.dof) if self.gains is None else self.gains.values,
+            {n: v for n, v in values.items() if n == "delay" or n.startswith("eccentricity")},
+        )
 
+    def _along(self, recording: Recording) -> tuple[FloatArray, Prepared]:
+        """The torque along a recording, and the part of it that the model sees."""
         part = prepare(self.nominal, recording, band=None)
-        seen = put_right(self, part)
-        return torque_along(self, part, seen), seen.state
+        seen = self.log_model.see(part)
+        return self.log_model.reported(part, seen, recording.payload), seen
 
     def _torque(self, state: State) -> FloatArray:
         if self.terms is not None and self.terms.found and self.consistent:
@@ -219,16 +229,31 @@ class Fit:
         noise does to the parameters only.
         """
         if isinstance(state, Recording):
-            torque, motion = self._along(state)
-        else:
-            torque, motion = self._torque(state), state
+            torque, seen = self._along(state)
+            return torque, self.half_width(seen, torque, level)
+        torque, width = self._torque(state), self._half_width(state, self._torque(state), level)
+        return restore(torque, state.single), restore(width, state.single)
+
+    def half_width(self, seen: Prepared, torque: FloatArray, level: float = 0.95) -> FloatArray:
+        """Half the width (N, dof) of the band about a torque along a part of a log, in N m.
+
+        The part is as `log_model` sees it.
+        """
+        return self._half_width(seen.state, torque, level)
+
+    def _half_width(self, motion: State, torque: FloatArray, level: float) -> FloatArray:
         _, width = torque_band(
             self.parametrisation, self.nominal, motion, self.values, self.uncertainty, level
         )
         spread = self._scatter
-        if spread is not None:
-            width = np.hypot(width, spread.half(torque, motion.q, motion.qd, level))
-        return restore(torque, motion.single), restore(width, motion.single)
+        if spread is None:
+            return width
+        return np.hypot(width, spread.half(torque, motion.q, motion.qd, level))
+
+    @property
+    def bounds_torque(self) -> bool:
+        """Whether the band is one of measured torque, not only of the fitted one."""
+        return self._scatter is not None
 
     @property
     def _scatter(self) -> Scatter | None:

@@ -158,9 +158,9 @@ def terms_section(terms: Terms) -> Section:
         caption = "Terms that the evidence of the logs asks for"
         blocks.append(table_of(terms.found, _TERMS, caption))
         values = [
-            (term.title, name, value, std, unit)
+            (term.title, name, value, unit)
             for term in terms.found
-            for name, (value, std, unit) in term.values.items()
+            for name, (value, _, unit) in term.values.items()
         ]
         blocks.append(table_of(values, _TERM_VALUES, "Their parameters"))
     rivals = [
@@ -190,8 +190,7 @@ _TERM_VALUES: Columns = {
     "term": lambda row: row[0],
     "parameter": lambda row: row[1],
     "value": lambda row: f"{row[2]:.4g}",
-    "standard deviation": lambda row: f"{row[3]:.2g}",
-    "unit": lambda row: row[4],
+    "unit": lambda row: row[3],
 }
 
 
@@ -446,14 +445,11 @@ def identifiability_section(fit: Fit) -> Section:
         _names("No influence on the torque", found.no_influence),
         _names("Hidden by noise", found.drowned),
         _names("Told in sums only", found.sums),
-        _names("Weak: predicted deviation above 30 % of the size", weak),
+        _names("Weak: predicted beforehand, without what is missing, above 30 % of the size", weak),
         _names("Weak because they hang together", together),
         list_html("What would help", [f"{t}." for t in found.advice + found.weak_advice], level=3),
         list_html("Standard parameters in sums", [f"{text}." for text in found.grouped], level=3),
     ]
-    if found.essential:
-        names = ", ".join(found.essential)
-        blocks.insert(1, paragraphs(f"Known to better than 10 % of their size: {names}."))
     numbers = {
         "rank": found.rank,
         "condition_number": found.condition_number,

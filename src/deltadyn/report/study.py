@@ -31,24 +31,23 @@ from deltadyn.payload.noise import NoiseModel
 from deltadyn.payload.offline import PickLog, find_picks
 from deltadyn.recording import read_recording
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.held_out import carrying, finer, prepare_held_out
 from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import extreme_rows
-from deltadyn.report.verdict import with_validation
 from deltadyn.robot import Robot
 from deltadyn.sizing.loads import MotionLoads, motion_loads
 from deltadyn.validation.evidence import (
     Predictor,
-    carrying,
-    finer,
     pieces_of,
     predictor,
-    prepared_recordings,
+    prepare_for,
     refuse_training_data,
     trained_on,
 )
-from deltadyn.validation.metrics import Metrics, metrics
+from deltadyn.validation.judge import evidence_with
+from deltadyn.validation.metrics import Metrics, metrics, shares_of, torque_level
 from deltadyn.validation.result import Validation, relative_rms
-from deltadyn.validation.validate import validate, validation_of
+from deltadyn.validation.validate import validation_of
 
 # Held-out recordings made ready once, and every model beside them.
 
@@ -81,24 +80,22 @@ class HeldOut:
     """Held-out recordings made ready once, for all models."""
 
     def __init__(self, robot: Robot, fit: Fit, recordings: tuple[Recording, ...]) -> None:
-        self.robot, self.recordings = robot, recordings
-        self.prepared = prepared_recordings(fit.robot, recordings, fit.band, "auto")
+        self.robot = robot
+        self.rows = prepare_for([predictor(fit)], recordings, "auto", "auto")
 
     def validation(self, model: Robot | Fit) -> Validation:
         """The robot file or the fit, with the causes of its residual."""
         name = "robot file" if isinstance(model, Robot) else "identified"
-        return validation_of(predictor(model, None, name), self.recordings, self.prepared)
+        return validation_of(predictor(model, None, name), self.rows)
 
     def rung(self, name: str, source: str, model: Predictor) -> Rung:
         """Metrics alone: causes are looked for on the judged fit only."""
-        pieces = [
-            piece
-            for recording, parts in zip(self.recordings, self.prepared, strict=True)
-            for piece in pieces_of(model, recording, parts)
-        ]
-        measured = np.concatenate([piece.measured for piece in pieces])
-        found = metrics(measured, np.concatenate([piece.predicted for piece in pieces]))
-        return Rung(name, source, found, relative_rms(found.rms, measured))
+        pieces = [piece for own in pieces_of(model, self.rows) for piece in own]
+        columns = [(piece.measured, piece.predicted, piece.moving) for piece in pieces]
+        measured, predicted, moving = map(np.concatenate, zip(*columns, strict=True))
+        found = metrics(measured, predicted, moving)
+        shares = shares_of(found.rms, torque_level(measured, moving))
+        return Rung(name, source, found, relative_rms(shares))
 
     def ladder(self, identified: Robot) -> tuple[Rung, ...]:
         """The robot file, then the identified robot in every model that applies."""
@@ -117,15 +114,14 @@ class HeldOut:
 
     def motion(self) -> Motion | None:
         """The longest stretch without a gap, with its smoothed rates."""
-        return _motion(self.robot, [part for own in self.prepared for part in own])
+        return _motion(self.robot, self.rows.all_parts())
 
 
 def first_motion(robot: Robot, logs: Sequence[Recording], band: float | None) -> Motion | None:
     """The longest stretch without a gap of the first log, with its smoothed rates."""
     if not logs:
         return None
-    (parts,) = prepared_recordings(robot, [logs[0]], band, "auto")
-    return _motion(robot, parts)
+    return _motion(robot, prepare_held_out(robot, [logs[0]], band).all_parts())
 
 
 def measured_motion(robot: Robot, part: Prepared) -> Motion:
@@ -182,7 +178,7 @@ class Study:
         """What the verdict rests on."""
         own = evidence_of(self.fit)
         found = self.validation
-        return own if found is None else with_validation(own, found, self._against_file())
+        return own if found is None else evidence_with(found, own, self._against_file())
 
     @property
     def verdict(self) -> Verdict:
@@ -260,17 +256,18 @@ def study(
 
 
 def judged_on(fit: Fit, held_out: Sequence[Recording]) -> Study:
-    """The study of one fit, judged on held-out recordings in the band that these allow."""
+    """The study of one fit, judged on held-out recordings."""
     apart = tuple(held_out)
     if not apart:
         return Study(fit.before, fit, seed=fit.options.get("seed", 0))
-    found = validate(fit, apart, name="identified")
+    refuse_training_data("identified", trained_on(fit), apart)
+    judged = HeldOut(fit.before, fit, apart)
     return Study(
         robot=fit.before,
         fit=fit,
         held_out=apart,
-        validation=found,
-        file_validation=validate(fit.before, apart, band=found.band, name="robot file"),
+        validation=judged.validation(fit),
+        file_validation=judged.validation(fit.before),
         seed=fit.options.get("seed", 0),
     )
 

@@ -39,7 +39,8 @@ from deltadyn.report.plots import (
     finished,
     panels,
 )
-from deltadyn.report.verdict import first_screen, verdict_section, with_validation
+from deltadyn.report.verdict import first_screen, verdict_section
+from deltadyn.validation.judge import evidence_with
 from deltadyn.validation.result import Validation
 from deltadyn.validation.validate import Comparison
 
@@ -47,9 +48,7 @@ from deltadyn.validation.validate import Comparison
 def validation_page(found: Validation, path: str | os.PathLike[str]) -> Path:
     """Torques and residual as in the report of a study, then all numbers."""
     text = text_section(f"{found.text}\n\n{found.segment_table}")
-    axes, units = found.robot.axis_names(), found.robot.axis_units("tau")
-    alone = Evidence(axes, None, None, None, converged=True, consistent=True, units=units)
-    evidence = with_validation(alone, found)
+    evidence = evidence_with(found)
     verdict = judge(evidence)
     sections = [
         verdict_section(verdict),
@@ -194,15 +193,15 @@ def _zoom(found: Validation) -> str:
 
 def torque_section(found: Validation, file: Validation | None) -> Section:
     """Numbers of all samples per axis, then the curves with zoom; `file` is the robot file's."""
-    size = found.measured.std(axis=0)
-    share = [rms / level if level > 0 else None for rms, level in zip(found.rms, size, strict=True)]
+    level = found.torque_level
     unit = found.robot.axis_unit("tau")
     columns = {
         "axis": list(found.robot.axis_names()),
         f"RMS {found.model} ({unit})": cells(found.rms),
         f"RMS robot file ({unit})": [] if file is None else cells(file.rms),
-        f"torque, std ({unit})": cells(size),
-        f"{found.model} / torque": [percent(value) for value in share],
+        f"torque, RMS ({unit})": cells(level),
+        f"{found.model} / torque": [percent(value) for value in found.shares],
+        f"at rest, not graded ({unit})": cells(found.rest_rms),
         f"largest ({unit})": cells(found.maximum),
         f"mean ({unit})": cells(found.mean),
         "R^2": cells(found.r_squared, 5),
@@ -218,13 +217,15 @@ def torque_section(found: Validation, file: Validation | None) -> Section:
     whose = "held-out motion" if file is not None else "these recordings"
     blocks = (
         paragraphs(held) if file is not None else "",
-        wide_table(list(columns), rows, caption=f"Residual on {whose}: {_about(found)}"),
+        wide_table(
+            list(columns), rows, caption=f"Residual on {whose} while the axes move: {_about(found)}"
+        ),
         figure_html("Measured and predicted torque", torque_figure(found, file), caption),
     )
     numbers = {
         "identified": found.as_dict(),
         "robot_file": None if file is None else file.as_dict(),
-        "torque_std_Nm": size,
+        "torque_rms_Nm": level,
         "drawn_points_per_curve": min(POINTS, len(found.t)),
     }
     return Section("torque", "Measured and predicted torque", blocks, numbers)

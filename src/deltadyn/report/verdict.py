@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
-from deltadyn.identification.verdict import BAD, CARE, GOOD, UNKNOWN, Evidence, Verdict
-from deltadyn.report.html import First, Section, items_html, list_html
-from deltadyn.validation.result import Validation
+from deltadyn.identification.verdict import BAD, CARE, GOOD, TITLES, UNKNOWN, Verdict
+from deltadyn.report.html import Columns, First, Section, items_html, list_html, table_of
 
 __all__ = [
     "BAD",
@@ -18,30 +13,9 @@ __all__ = [
     "Verdict",
     "first_screen",
     "verdict_section",
-    "with_validation",
 ]
 
 KINDS = {GOOD: "good", CARE: "care", BAD: "bad", UNKNOWN: "unknown"}
-
-
-def with_validation(
-    own: Evidence, found: Validation, against_file: float | None = None
-) -> Evidence:
-    """The evidence with what a validation shows."""
-    size = found.measured.std(axis=0)
-    left = np.divide(found.rms, size, out=np.full(len(size), np.nan), where=size > 0)
-    cause = found.diagnosis.of(found.diagnosis.cause or "")
-    white = zip(own.axes, found.diagnosis.whiteness.white, strict=True)
-    return replace(
-        own,
-        left=tuple(left.tolist()),
-        rms=tuple(found.rms.tolist()),
-        against_file=against_file,
-        cause=None if cause is None else cause.name,
-        cause_sentence="" if cause is None else cause.sentence,
-        missing=found.diagnosis.missing,
-        not_white=tuple(name for name, yes in white if not yes),
-    )
 
 
 def first_screen(verdict: Verdict, numbers: list[tuple[str, str]], figure: str) -> First:
@@ -60,10 +34,18 @@ def first_screen(verdict: Verdict, numbers: list[tuple[str, str]], figure: str) 
     )
 
 
+_ANSWERS: Columns = {
+    "about": lambda answer: TITLES[answer.about],
+    "answer": lambda answer: answer.grade,
+    "on what": lambda answer: answer.sentence,
+}
+
+
 def verdict_section(verdict: Verdict) -> Section:
     """All reasons, and what else deserves a look."""
     blocks = (
         f"<p>This model is: <strong>{verdict.grade}</strong>.</p>{items_html(verdict.reasons)}",
+        table_of(verdict.answers, _ANSWERS, "Three answers; the worst is the grade"),
         list_html("Also", verdict.notes, level=3),
     )
     return Section("reasons", "The verdict", blocks, verdict.as_dict())

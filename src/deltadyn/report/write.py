@@ -92,13 +92,13 @@ def write_report(study: Study, path: str | os.PathLike[str], *, numbers: bool = 
 
 
 def key_numbers(study: Study) -> list[tuple[str, str]]:
-    """What is left of the torque, beside what the robot file leaves, and what is known well."""
-    evidence, known = study.evidence, study.fit.identifiability
+    """What is left of the torque, beside what the robot file leaves, and the widest interval."""
+    evidence = study.evidence
     worst = worst_axis(evidence)
     axis, unit = evidence.axes[worst], study.robot.axis_units("tau")[worst]
     found = []
     if evidence.left is not None and evidence.rms is not None:
-        what = f"of the torque of axis {axis}, the worst, is left on held-out motion"
+        what = f"of the torque of axis {axis}, the worst, is left while it moves, held-out"
         rms = f"{evidence.rms[worst]:.3g} {unit} RMS"
         found.append((percent(evidence.left[worst]), f"{what} ({rms})"))
     else:
@@ -111,9 +111,10 @@ def key_numbers(study: Study) -> list[tuple[str, str]]:
     else:
         seconds = sum(source.duration for source in study.fit.data)
         found.append((f"{seconds:.3g} s", "of logs went into the fit"))
-    if known is not None:
-        what = "parameters are known to better than 10 % of their size"
-        found.append((f"{len(known.essential)} of {len(known.names)}", what))
+    widest = max(evidence.widths or (), key=lambda item: item.relative, default=None)
+    if widest is not None:
+        what = f"is the widest interval of a base parameter, {widest.name}, beside its size"
+        found.append((f"± {percent(widest.relative)}", what))
     else:
         found.append((str(len(study.fit.names)), "parameters were identified"))
     return found
@@ -174,7 +175,7 @@ def report_sections(study: Study) -> list[Section]:
         found.append(loads_section(study.loads, study.motion_source))
     if study.motion is not None:
         found.append(replay_section(study.fit.robot, study.motion))
-    rules = f"<p>The first rule that applies decides.</p>{items_html(RULES, 'ol')}"
+    rules = items_html(RULES, "ol")
     found += [
         provenance_section(study.robot, fit, study.held_out, study.seed, missing(study)),
         Section("rules", "Rules of the verdict", (rules,), {"rules": RULES}),

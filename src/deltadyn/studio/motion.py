@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from deltadyn.errors import DeltadynError, InputError, UnknownNameError
 from deltadyn.identification.fit import Fit
 from deltadyn.kinematics import State
 from deltadyn.motion import Motion, adept_cycle, telescopic_gate, y1, y2, y3
+from deltadyn.recording.prepare.held_out import prepare_held_out
 from deltadyn.recording.recording import Recording
 from deltadyn.report.plots import axis_scales
 from deltadyn.report.study import measured_motion
@@ -27,7 +28,7 @@ from deltadyn.studio.plots import TimePlot, track_channels
 from deltadyn.studio.pose import pose_at
 from deltadyn.studio.robot import torque_along
 from deltadyn.units import together
-from deltadyn.validation.evidence import pieces_of, predictor, prepared_recordings
+from deltadyn.validation.evidence import pieces_of, predictor, prepare_for
 
 if TYPE_CHECKING:
     from deltadyn.studio.server import Window
@@ -109,18 +110,17 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
     """
     if not log.has_torque:
         return _moved_track(robot, log)
-    band: float | Literal["auto"] | None = "auto" if fit is None else fit.band
-    (parts,) = prepared_recordings(robot, [log], band, "auto")
-    part = max(parts, key=len)
-    motion = measured_motion(robot, part)
-    models: dict[str, Robot | Fit] = {"robot file": robot}
+    models = [predictor(robot, name="robot file")]
     if fit is not None:
-        models["identified"] = fit
+        models.insert(0, predictor(fit, name="identified"))
+    rows = prepare_for(models, [log], "auto", "auto")
+    part = max(rows.all_parts(), key=len)
+    motion = measured_motion(robot, part)
     curves: dict[str, FloatArray] = {}
-    for name, model in models.items():
-        (piece,) = pieces_of(predictor(model), log, [part])
+    for model in reversed(models):
+        ((piece,),) = pieces_of(model, replace(rows, parts=((part,),)))
         curves.setdefault("measured", piece.measured)
-        curves[name] = piece.predicted
+        curves[model.name] = piece.predicted
     limit = "as recorded" if part.band is None else f"below {part.band:.3g} Hz"
     return Track(FROM_LOG, motion, curves, (), f"torques {limit}")
 
@@ -128,8 +128,8 @@ def log_track(robot: Robot, log: Recording, fit: Fit | None = None) -> Track:
 def _moved_track(robot: Robot, log: Recording) -> Track:
     """The motion of a log without torque, with that of the robot file."""
     still = log.replace(tau=np.zeros_like(log.q))  # the motion is prepared as any other
-    (parts,) = prepared_recordings(robot, [still], None, "auto")
-    motion = measured_motion(robot, max(parts, key=len))
+    rows = prepare_held_out(robot, [still], None)
+    motion = measured_motion(robot, max(rows.all_parts(), key=len))
     curves = {"robot file": torque_along(robot, motion)}
     return Track(FROM_LOG, motion, curves, (), "the log has no torque")
 

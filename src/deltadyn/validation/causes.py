@@ -23,8 +23,9 @@ import numpy as np
 from deltadyn.arrays import FloatArray
 from deltadyn.recording.prepare import gears
 from deltadyn.recording.prepare.band import OUTLASTS, OVERSAMPLING
-from deltadyn.recording.prepare.data import AT_REST, Prepared
-from deltadyn.validation.evidence import Piece, Predictor, rate_noise
+from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.held_out import rate_noise, with_smoothing
+from deltadyn.validation.evidence import Piece, Predictor
 
 if TYPE_CHECKING:  # identification is loaded when causes are looked for
     from deltadyn.identification.parametrisation import Parametrisation
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # identification is loaded when causes are looked for
 CHANGE = 0.05  # of the torque: what a base parameter may change it by
 SHORTEST = 1.0  # s of data in which causes are looked for
 FEWEST = 20  # rows of each axis in motion, from which causes are told apart
-NEGLIGIBLE = 0.005  # of an axis' torque (standard deviation): what is smaller is not wrong
+NEGLIGIBLE = 0.005  # of an axis' torque while it moves (RMS): what is smaller is not wrong
 TINY = 0.002  # the same of a term, which has its evidence
 LEAST = 0.05  # of the residual's power on some axis that a change of base parameters must explain
 PROBABLE = 0.5  # probability from which on a cause is named
@@ -123,11 +124,9 @@ def look_for_causes(model: Predictor, pieces: Sequence[Piece]) -> Found | None:
     from deltadyn.identification.terms.library import homing
 
     robot = model.robot
-    noise = max(rate_noise(piece.prepared) for piece in pieces)
-    if noise > 0 and robot.friction.smoothing is None:
-        robot = robot.with_friction(smoothing=AT_REST * noise)
+    robot = with_smoothing(robot, max(rate_noise(piece.prepared) for piece in pieces))
     stretches, share = _stretches(model, pieces)
-    parts = [replace(part, tau=part.tau * model.gains) for part, _ in stretches]
+    parts = [replace(part, tau=part.tau * model.log.gains) for part, _ in stretches]
     if sum(float(part.t[-1] - part.t[0]) + 1 / part.rate for part in parts) < SHORTEST:
         return None
     par = parametrise(robot, "exact")
@@ -156,7 +155,7 @@ def _stretches(
 
     robot = model.robot
     band = BAND if robot.drives.stiffness is None else gears.BAND
-    own = [(_narrowed(model.seen(piece.prepared), band), piece.payload) for piece in pieces]
+    own = [(_narrowed(model.log.see(piece.prepared), band), piece.payload) for piece in pieces]
     total = sum(len(part) for part, _ in own)
     if total <= SAMPLES:
         return own, 1.0
@@ -184,7 +183,7 @@ def _simplified(
 
     wide = par.wide(x) + part.extra * payload_direction(model.robot, par.source)
     exact = widest(model.robot, part.state, par.source).Y @ wide
-    own = model.torque(part.state, payload, rate_noise(part)) * model.gains
+    own = model.log.torque(part.state, payload, rate_noise(part))
     return part.limited(exact - own)
 
 
@@ -398,7 +397,7 @@ def _values(choice: Choice, group: _Group, z: FloatArray, V: FloatArray) -> tupl
 def _named(
     group: _Group, own: Sequence[tuple[str, str]], z: FloatArray, V: FloatArray
 ) -> Iterator[Value]:
-    from deltadyn.identification.terms.corrections import contrasts
+    from deltadyn.recording.prepare.corrections import contrasts
 
     std = np.sqrt(np.maximum(np.diag(V), 0.0))
     if group.name in ("torque_ratio", "limbs") and group.term is not None:

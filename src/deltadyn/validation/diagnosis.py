@@ -24,13 +24,21 @@ from deltadyn.validation.causes import (
     Value,
     look_for_causes,
 )
-from deltadyn.validation.evidence import Piece, Predictor
-from deltadyn.validation.metrics import Metrics, Whiteness, metrics, plain, whiteness
+from deltadyn.validation.evidence import Piece, Predictor, inside_band
+from deltadyn.validation.metrics import (
+    Metrics,
+    Whiteness,
+    metrics,
+    plain,
+    torque_level,
+    whiteness,
+)
 from deltadyn.validation.spectrum import Peak, Spectrum, find_peaks, residual_spectrum
 
 if TYPE_CHECKING:  # identification is loaded when causes are looked for
     from deltadyn.identification.terms.found import Terms
 
+STATED = 0.85  # share of moving rows in a fit's 95 % band from which on it states what is left
 LIKELY = 0.05  # probability from which on a rival is named
 ADDED = 0.3  # the same where it only adds to what is named
 SMALL = 1e-3  # share of the residual's power that is not told in digits
@@ -138,6 +146,11 @@ class Diagnosis:
     without_delay: WithoutDelay | None = None
 
     @property
+    def follows(self) -> str:
+        """What the residual follows where a term is missing, in words; else nothing."""
+        return self.terms.follows if self.missing and self.terms is not None else ""
+
+    @property
     def cause(self) -> str | None:
         """The name of the strongest cause, or None."""
         return self.causes[0].name if self.causes else None
@@ -198,11 +211,13 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
     """What the residual of a model along these stretches consists of."""
     robot = model.robot
     residuals = [piece.thinned_residual() for piece in pieces]
-    measured = np.concatenate([piece.measured for piece in pieces])
+    columns = [(piece.measured, piece.predicted, piece.moving) for piece in pieces]
+    measured, predicted, moving = map(np.concatenate, zip(*columns, strict=True))
     first = pieces[0].prepared
     white = whiteness(residuals, first.limited_rate, first.band)
-    size = measured.std(axis=0)
-    rms = np.sqrt(np.mean(np.concatenate(residuals) ** 2, axis=0))
+    size = torque_level(measured, moving)
+    rms = np.nan_to_num(metrics(measured, predicted, moving).rms)
+    inside = inside_band(pieces)
     spectrum = residual_spectrum(pieces)
     peaks = tuple(
         peak
@@ -214,8 +229,14 @@ def diagnose(model: Predictor, pieces: Sequence[Piece]) -> Diagnosis:
     if not np.any(rms > np.maximum(NEGLIGIBLE * size, 1e-9 * size.max())):
         most = 100 * float(np.max(rms / np.where(size > 0, size, np.inf)))
         said.append(
-            f"Nothing is wrong: it is below {100 * NEGLIGIBLE:g} % of the torque's standard "
-            f"deviation (largest {most:.2g} %)."
+            f"Nothing is wrong: it is below {100 * NEGLIGIBLE:g} % of the torque while the axes "
+            f"move (largest {most:.2g} %)."
+        )
+    elif inside is not None and np.nanmin(inside, initial=1.0) >= STATED:
+        least = percent(float(np.nanmin(inside, initial=1.0)))
+        said.append(
+            "What is left is what the fit states: its 95 % band holds at least "
+            f"{least} of the rows that move on every axis."
         )
     else:
         found = look_for_causes(model, pieces)
@@ -276,14 +297,15 @@ def _without_delay(
 ) -> WithoutDelay | None:
     if found is None or not found.delay:
         return None
-    from deltadyn.identification.terms.corrections import corrected
+    from deltadyn.recording.prepare.corrections import corrected
 
-    measured, predicted = [], []
+    measured, predicted, moving = [], [], []
     for piece in pieces:
         part = corrected(model.robot, piece.prepared, {"delay": found.delay})
         measured.append(piece.measured)
-        predicted.append(piece.fine.limited(model.along(part, piece.payload)))
-    both = metrics(np.concatenate(measured), np.concatenate(predicted))
+        predicted.append(piece.fine.limited(model.log.along(part, piece.payload)))
+        moving.append(piece.moving)
+    both = metrics(*(np.concatenate(rows) for rows in (measured, predicted, moving)))
     return WithoutDelay(found.delay, both, model.robot.axis_unit("tau"))
 
 

@@ -25,7 +25,7 @@ class LimitCheck:
     """A size of the residual (dof,) beside its limits (dof,), in `units` per axis.
 
     `size` is "rms", "maximum", "mean" or "std" of measured - predicted torque without its sign, or
-    "relative": its RMS over the standard deviation of the measured torque.
+    "relative": its RMS over that of the measured torque. All are of rows at which the axis moves.
     """
 
     size: str
@@ -82,9 +82,7 @@ def _check(found: Validation, name: str, limit: npt.ArrayLike) -> LimitCheck:
         raise InputError(f"limit of {name}", limit, f"a number above 0, or {dof} of them")
     limits = np.broadcast_to(given, (dof,)).copy()
     if name == "relative":
-        size = found.measured.std(axis=0)
-        values = np.divide(found.rms, size, out=np.full(dof, np.nan), where=size > 0)
-        return LimitCheck(name, ("",) * dof, values, limits)
+        return LimitCheck(name, ("",) * dof, found.shares, limits)
     values = np.abs(getattr(found.metrics, name))
     return LimitCheck(name, tuple(found.robot.axis_units("tau")), values, limits)
 

@@ -75,6 +75,20 @@ def metrics(
     return Metrics(count, *(np.array([row[k] for row in rows]) for k in range(1, 8)))
 
 
+def torque_level(measured: FloatArray, moving: BoolArray) -> FloatArray:
+    """RMS (dof,) of torques (M, dof) at the rows that move; 0 where none does."""
+    count = np.maximum(moving.sum(axis=0), 1)
+    out: FloatArray = np.sqrt((np.where(moving, measured, 0.0) ** 2).sum(axis=0) / count)
+    return out
+
+
+def shares_of(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Parts (dof,) over wholes (dof,), as of a torque; NaN where there is nothing to share."""
+    out: FloatArray = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=out, where=whole > 0)
+    return out
+
+
 def _axis(tau: FloatArray, model: FloatArray, chosen: BoolArray) -> tuple[float, ...]:
     tau, model = tau[chosen], model[chosen]
     if not tau.size:
@@ -211,8 +225,6 @@ def _probability(residuals: list[FloatArray], rate: float, band: float | None) -
 
 # Segments: parts of a recording.
 
-REST = 0.005  # of the axis's largest rate in the recording: below it an axis rests
-LEAST_REST = 0.03  # s: a shorter stop is a turning point of the motion
 LOW = 0.2  # of the axis's largest rate: below it is low speed
 HIGH = 0.5  # of the axis's largest rate: above it is high speed
 NEAR = 0.9  # of a limit
@@ -264,22 +276,20 @@ class Course:
     tau: FloatArray
 
 
-def segment_masks(robot: Robot, course: Course) -> tuple[Mask, ...]:
-    """Rest, low speed, high speed and near limits.
+def segment_masks(robot: Robot, course: Course, moving: BoolArray) -> tuple[Mask, ...]:
+    """Rest, low speed, high speed and near limits; `moving` (N, dof) are the rows that are graded.
 
     Speeds are relative to the largest rate of each axis in the recording, so that every recording
     has a high speed; the limits are the robot's.
     """
     speed = np.abs(course.qd)
     peak = speed.max(axis=0)
-    rest = _at_rest(course.t, speed, peak)
-    moving = ~rest[:, None]
     named, near = _near_limits(robot, course)
     return (
         Mask(
             "rest",
-            f"every axis below {100 * REST:g} % of its largest rate for {1e3 * LEAST_REST:g} ms",
-            np.repeat(rest[:, None], robot.dof, axis=1),
+            "the axis rests, or turns back, within the reach of the filter: not graded",
+            ~moving,
         ),
         Mask(
             "low speed",
@@ -311,16 +321,6 @@ def pooled_masks(parts: list[tuple[Mask, ...]]) -> tuple[Mask, ...]:
         Mask(same[0].name, same[0].rule, np.concatenate([item.mask for item in same]))
         for same in zip(*parts, strict=True)
     )
-
-
-def _at_rest(t: FloatArray, speed: FloatArray, peak: FloatArray) -> BoolArray:
-    """(N,): no axis moves, for long enough."""
-    still: BoolArray = np.all(speed <= REST * peak, axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8)))
-    for first, stop in edges.reshape(-1, 2):
-        if t[stop - 1] - t[first] < LEAST_REST:
-            still[first:stop] = False
-    return still
 
 
 def _near_limits(robot: Robot, course: Course) -> tuple[str, BoolArray]:

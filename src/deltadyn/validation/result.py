@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.doors import write_page
 from deltadyn.robot import Robot
 from deltadyn.validation.diagnosis import Diagnosis, diagnose, percent
-from deltadyn.validation.evidence import Piece, Predictor
-from deltadyn.validation.metrics import FIELDS, Metrics, Segment
+from deltadyn.validation.evidence import Piece, Predictor, inside_band
+from deltadyn.validation.metrics import FIELDS, Metrics, Segment, shares_of, torque_level
 
-STANDING = 0.3  # share of the residual's power at rest that is worth a word
+REST_SHARE = 0.01  # of the rows: rests that are worth a word
 TITLES = {
     "fitness": "fitness (kim2022 eq. 41)",
     "fitness_measured": "fitness, measured range",
@@ -35,8 +35,10 @@ class Validation:
     """A model beside held-out recordings; numbers per axis (dof,), see `Metrics`.
 
     `t` (M,) in s, `measured` and `torque` (M, dof) in N m are what was compared: both torques below
-    `band` Hz (None: as recorded) at `rate` Hz, the recordings one after the other. `segments` are
-    the metrics by part of the motion. `parts` holds the validation of each recording where several
+    `band` Hz (None: as recorded) at `rate` Hz, the recordings one after the other. `metrics` are
+    those of the rows that are `moving` (M, dof): friction that holds an axis at rest can be
+    anything, and is the segment "rest". `segments` are the metrics by part of the
+    motion. `parts` holds the validation of each recording where several
     were given, `compared` the model and the stretches that it was compared on.
     """
 
@@ -49,6 +51,7 @@ class Validation:
     band: float | None
     rate: float
     metrics: Metrics
+    moving: BoolArray
     segments: tuple[Segment, ...]
     starts: tuple[int, ...]  # first sample of every stretch without a gap
     payloads: tuple[float, ...]  # kg that the model carried, per recording
@@ -101,9 +104,29 @@ class Validation:
         return self.metrics.maximum
 
     @property
+    def torque_level(self) -> FloatArray:
+        """RMS of the measured torque (dof,) while the axis moves, in N m; 0 where it never does."""
+        return torque_level(self.measured, self.moving)
+
+    @property
+    def shares(self) -> FloatArray:
+        """The error while moving: `rms` over `torque_level` (dof,); NaN on axes without torque."""
+        return shares_of(self.rms, self.torque_level)
+
+    @property
     def relative_rms(self) -> float:
-        """RMS over the axes of rms / standard deviation of the measured torque."""
-        return relative_rms(self.rms, self.measured)
+        """RMS over the axes of `shares`; NaN where no axis moves."""
+        return relative_rms(self.shares)
+
+    @property
+    def inside_band(self) -> FloatArray | None:
+        """Share (dof,) of the moving rows inside the fit's 95 % band; None without a band."""
+        return inside_band(self.compared[1])
+
+    @property
+    def rest_rms(self) -> FloatArray:
+        """RMS of the residual (dof,) at rest, in N m; NaN where the axis never rests."""
+        return self.segment("rest").metrics.rms
 
     def segment(self, name: str) -> Segment:
         """The segment of that name."""
@@ -116,40 +139,41 @@ class Validation:
 
     @property
     def verdict(self) -> str:
-        """What to think of the model, in a few words."""
-        said = [self._explained, self.diagnosis.status]
-        standing = self._standing
-        if standing >= STANDING:
-            said.append(
-                f"{percent(standing)} of the residual's power lies at rest, where friction lets "
-                "the drive hold more or less than the model can know."
-            )
-        return " ".join(said)
-
-    @property
-    def _explained(self) -> str:
-        """How much of the torque the robot's model explains, as logged."""
-        size = self.measured.std(axis=0)
-        left = np.divide(self.rms, size, out=np.full(len(size), -1.0), where=size > 0)
-        worst = int(np.argmax(left))
-        if left[worst] < 0:
-            return "The measured torque does not change: R^2 does not exist."
-        name, r_squared = self.robot.axis_names()[worst], float(self.r_squared[worst])
-        if r_squared < 0:
-            return (
-                f"On axis {name} the model is worse than a constant torque (R^2 {r_squared:.2g})."
-            )
-        return (
-            f"The robot's model explains all but {percent(self.relative_rms)} of the torque (RMS "
-            f"over standard deviation), on its worst axis, {name}, all but {percent(left[worst])} "
-            f"({self.rms[worst]:.3g} {self.robot.axis_units('tau')[worst]} RMS)."
+        """What to think of the model, in a few words: its error while moving, then at rest."""
+        return " ".join(
+            text for text in (self._explained, self.diagnosis.status, self._rest) if text
         )
 
     @property
-    def _standing(self) -> float:
-        """Share of the residual's power at rest."""
-        e = self.residual**2
-        return float(e[self.segment("rest").mask].sum() / e.sum()) if e.any() else 0.0
+    def _explained(self) -> str:
+        """How much of the torque the robot's model explains while the axes move."""
+        shares = self.shares
+        if not np.isfinite(shares).any():
+            return "No axis moves under a torque: nothing can be said of the model."
+        worst = int(np.nanargmax(shares))
+        name, unit = self.robot.axis_names()[worst], self.robot.axis_units("tau")[worst]
+        r_squared = float(self.r_squared[worst])
+        text = (
+            f"While the axes move the robot's model explains all but {percent(self.relative_rms)} "
+            f"of the torque (RMS), on its worst axis, {name}, all but {percent(shares[worst])} "
+            f"({self.rms[worst]:.3g} {unit} RMS)"
+        )
+        if r_squared < 0:
+            return f"{text}: worse than a constant torque (R^2 {r_squared:.2g})."
+        return f"{text}."
+
+    @property
+    def _rest(self) -> str:
+        """The rows at rest, which are not graded."""
+        share, rms = self.segment("rest").share, self.rest_rms
+        if share < REST_SHARE or not np.isfinite(rms).any():
+            return ""
+        told = ", ".join(number(value) for value in rms)
+        unit = self.robot.axis_unit("tau")
+        return (
+            f"At rest or turning back, {percent(share)} of the rows, {told} {unit} RMS are "
+            "left: friction that holds an axis cannot be predicted, and is not graded."
+        )
 
     @property
     def text(self) -> str:
@@ -159,7 +183,7 @@ class Validation:
         band = "as recorded" if self.band is None else f"below {self.band:.3g} Hz"
         samples = f"{len(self.t)} samples at {self.rate:.4g} Hz, torques {band}"
         load = ", ".join(f"{mass:g}" for mass in dict.fromkeys(self.payloads))
-        lines = [head, f"{samples}; payload {load} kg", ""]
+        lines = [head, f"{samples}; payload {load} kg; metrics while the axes move", ""]
         lines += [*_table(self.metrics, names, unit), ""]
         lines += [*_segment_lines(self.segments, names, unit), "", self.verdict]
         lines += self.diagnosis.lines
@@ -211,13 +235,10 @@ class Validation:
         return write_page("validation", self, path)
 
 
-def relative_rms(rms: FloatArray, measured: FloatArray) -> float:
-    """RMS over the axes of rms / standard deviation of the measured torque; NaN without motion."""
-    size = measured.std(axis=0)
-    moving = size > 0
-    if not moving.any():
-        return float("nan")
-    return float(np.sqrt(np.mean((rms[moving] / size[moving]) ** 2)))
+def relative_rms(shares: FloatArray) -> float:
+    """RMS over the axes of errors over torques; NaN where there is none."""
+    known = shares[np.isfinite(shares)]
+    return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
 
 
 def number(value: float, unit: str = "N m") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ import numpy as np
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
 from deltadyn.recording.alignment import variance_of_sum
-from deltadyn.recording.prepare.data import Prepared, Rates, as_recordings
+from deltadyn.recording.prepare.data import Rates, as_recordings
+from deltadyn.recording.prepare.held_out import Band, HeldOutRows
 from deltadyn.recording.recording import Recording
 from deltadyn.validation.evidence import (
-    Band,
     Model,
     Piece,
     Predictor,
     pieces_of,
     predictor,
-    prepared_recordings,
+    prepare_for,
     refuse_training_data,
 )
 from deltadyn.validation.metrics import metrics, plain, pooled_masks, segments_of
@@ -47,8 +47,10 @@ def validate(
 
     `model` is a Robot, whose `dynamics` is a model by name (by default "gray-box" where the robot
     has its parameters, else "exact"), or a fit. Both torques are low-passed alike below `band` Hz:
-    "auto" finds the band in which a rigid model can explain the torque, None compares the samples
-    as they are. `rates` "measured" takes the recording's qd and qdd, "kalman" estimates them,
+    "auto" takes the band of a fit, else it finds the one in which a rigid model can explain the
+    torque; None compares the samples as they are. A fit's own delay, waves of the encoders and
+    wind-up of the gears are taken out as in `identify`, and metrics are those of the rows at which
+    an axis moves. `rates` "measured" takes the recording's qd and qdd, "kalman" estimates them,
     "auto" takes the measured ones where both are there. The payload that a recording declares is
     put on the robot; where it declares none, the robot's own holds. Recordings that a fit was made
     from are refused unless `training` is True.
@@ -57,25 +59,20 @@ def validate(
     given = as_recordings(recordings)
     if not training:
         refuse_training_data(chosen.name, chosen.trained_on, given)
-    prepared = prepared_recordings(chosen.robot, given, band, rates)
-    return validation_of(chosen, given, prepared)
+    return validation_of(chosen, prepare_for([chosen], given, band, rates))
 
 
-def validation_of(
-    model: Predictor, recordings: Sequence[Recording], prepared: Sequence[tuple[Prepared, ...]]
-) -> Validation:
+def validation_of(model: Predictor, rows: HeldOutRows) -> Validation:
     """The validation of recordings that were made ready, each by itself and all together."""
-    pieces = [
-        pieces_of(model, recording, parts)
-        for recording, parts in zip(recordings, prepared, strict=True)
-    ]
+    pieces = pieces_of(model, rows)
     each = [
         _validation(model, [recording], own)
-        for recording, own in zip(recordings, pieces, strict=True)
+        for recording, own in zip(rows.recordings, pieces, strict=True)
     ]
     if len(each) == 1:
         return each[0]
-    return _validation(model, recordings, [item for own in pieces for item in own], tuple(each))
+    every = [item for own in pieces for item in own]
+    return _validation(model, rows.recordings, every, tuple(each))
 
 
 def _validation(
@@ -88,6 +85,7 @@ def _validation(
     measured = np.concatenate([piece.measured for piece in pieces])
     predicted = np.concatenate([piece.predicted for piece in pieces])
     masks = pooled_masks([piece.masks(robot) for piece in pieces])
+    moving = np.concatenate([piece.moving for piece in pieces])
     lengths = [len(piece.t) for piece in pieces]
     own = robot.payload.mass
     return Validation(
@@ -99,7 +97,8 @@ def _validation(
         torque=predicted,
         band=pieces[0].prepared.band,
         rate=pieces[0].fine.limited_rate,
-        metrics=metrics(measured, predicted),
+        metrics=metrics(measured, predicted, moving),
+        moving=moving,
         segments=segments_of(masks, measured, predicted),
         starts=tuple(int(n) for n in np.cumsum([0, *lengths[:-1]])),
         payloads=tuple(own if item.payload is None else item.payload for item in recordings),
@@ -115,7 +114,7 @@ def _validation(
 class Comparison:
     """The validations of several models by name, and their ranking.
 
-    `ranking` goes by the RMS over the axes of rms / standard deviation of the measured torque, the
+    `ranking` goes by the RMS over the axes of rms / RMS of the measured torque while they move, the
     best first. `beyond_chance` tells of each model whether the best one is better than it beyond
     chance, for residuals with any autocorrelation; False for the best itself.
     """
@@ -162,7 +161,7 @@ class Comparison:
             f"{len(self)} models on {', '.join(first.recordings)}",
             f"{len(first.t)} samples at {first.rate:.4g} Hz, torques {band}; RMS in "
             f"{first.robot.axis_unit('tau')}; relative: "
-            "RMS over all axes, each over its torque's standard deviation",
+            "RMS over all axes, each over its torque's RMS while it moves",
             "",
             f"{'model':<{width}}{'relative':>10}" + "".join(f"{head:>{size}}" for head in heads),
         ]
@@ -220,11 +219,10 @@ def compare(
         if not training:
             refuse_training_data(item.name, item.trained_on, given)
     validations = {}
-    shared = band
-    for item in found:
-        prepared = prepared_recordings(item.robot, given, shared, rates)
-        shared = prepared[0][0].band  # found once, for all models
-        validations[item.name] = validation_of(item, given, prepared)
+    first = prepare_for(found, given, band, rates)
+    for item in found:  # lengths may differ: band and rates at rest are the same for all
+        rows = first if item is found[0] else prepare_for([item], given, first.band, rates)
+        validations[item.name] = validation_of(item, replace(rows, rest=first.rest))
     ranking = sorted(validations, key=lambda name: validations[name].relative_rms)
     best = validations[ranking[0]]
     beyond = {name: _is_better(best, validations[name]) for name in ranking}
@@ -234,15 +232,19 @@ def compare(
 def _is_better(best: Validation, other: Validation) -> bool:
     """Whether the mean difference of squared residuals stands out of its noise.
 
-    The test of Diebold and Mariano: each axis in units of its torque, any autocorrelation.
+    The test of Diebold and Mariano: each axis in units of its torque, any autocorrelation, at the
+    rows where some axis moves.
     """
-    size = best.measured.std(axis=0)
-    moving = size > 0
+    size, used = best.torque_level, best.torque_level > 0
     squares = [
-        ((item.residual[:, moving] / size[moving]) ** 2).sum(axis=1) for item in (other, best)
+        (np.where(best.moving, item.residual, 0.0)[:, used] / size[used]) ** 2
+        for item in (other, best)
     ]
     apart = 1 if best.band is None else max(1, round(best.rate / (INDEPENDENT * best.band)))
-    difference = (squares[0] - squares[1])[::apart]
+    rows = best.moving[:, used].any(axis=1)
+    difference = (squares[0] - squares[1]).sum(axis=1)[rows][::apart]
+    if len(difference) < 2:
+        return False
     mean = float(difference.mean())
     deviation = float(np.sqrt(variance_of_sum(difference - mean))) / len(difference)
     return mean > SURE * deviation

@@ -17,18 +17,18 @@ from deltadyn.identification.bodies.realise import nearest_consistent, robot_fro
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search
-from deltadyn.identification.terms.corrections import (
+from deltadyn.identification.terms.elastic import GearedPoint, link_part
+from deltadyn.identification.terms.gears import elastic_drives, geared
+from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
+from deltadyn.recording.prepare.corrections import (
     changed_geometry,
     contrasts,
     corrected,
     torque_ratio,
     waves,
 )
-from deltadyn.identification.terms.elastic import GearedPoint, link_part
-from deltadyn.identification.terms.gears import elastic_drives, geared
-from deltadyn.identification.terms.library import LIMB_SIZE, Sample, Term
-from deltadyn.identification.terms.rows import at_rows, slowest_rates
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.moving import moving_rows
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import FRICTION_FIELDS, Eccentricity, Ripple
 
@@ -121,7 +121,7 @@ def carry(search: Search, choice: Choice) -> Carried:
 
     def keep(part: Prepared) -> BoolArray:
         reach = choice.point.reach if isinstance(choice.point, GearedPoint) else None
-        return np.asarray(at_rows(part, slowest_rates(part, reach)) >= choice.rest)
+        return moving_rows(part, choice.rest, reach)
 
     def see(part: Prepared) -> Prepared:
         if elastic:

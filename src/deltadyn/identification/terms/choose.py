@@ -20,12 +20,12 @@ from scipy.linalg import lapack
 from deltadyn.arrays import FloatArray
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.clock import CLOCKS, Clock
-from deltadyn.identification.terms.corrections import changed_geometry, corrected
 from deltadyn.identification.terms.evidence import ASKED, Candidate, Evidence, Model, odds_of
 from deltadyn.identification.terms.library import NEAR, Near, Point, Sample, Term, candidates
 from deltadyn.identification.terms.orders import orders_of
 from deltadyn.identification.terms.rows import LEAST_NOISE, Rows, stacked
 from deltadyn.identification.terms.unseen import UnseenMotion
+from deltadyn.recording.prepare.corrections import changed_geometry, corrected
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 

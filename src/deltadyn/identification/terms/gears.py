@@ -14,12 +14,6 @@ from deltadyn.errors import InputError, UnreachableError
 from deltadyn.identification.parametrisation import Parametrisation
 from deltadyn.identification.terms.choose import Choice, Search, Weighing, correlation_time, nearer
 from deltadyn.identification.terms.clock import drift_at_times
-from deltadyn.identification.terms.corrections import (
-    GEOMETRY,
-    Values,
-    changed_geometry,
-    corrected,
-)
 from deltadyn.identification.terms.elastic import (
     BAND,
     REACH,
@@ -44,14 +38,18 @@ from deltadyn.identification.terms.library import (
     ripple,
 )
 from deltadyn.identification.terms.rows import (
-    FARTHEST,
     LEAST_NOISE,
     Rows,
-    at_rows,
-    slowest_rates,
     stacked,
 )
+from deltadyn.recording.prepare.corrections import (
+    GEOMETRY,
+    Values,
+    changed_geometry,
+    corrected,
+)
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.moving import MAX_REACH_S, moving_rows
 from deltadyn.robot import Robot
 from deltadyn.robot.settings import Drives
 
@@ -142,10 +140,10 @@ class GearSearch(Search):
         """
         parts = [sample.part for sample in self.geared(point)]
         close, far = (
-            sum(float((at_rows(part, slowest_rates(part, reach)) >= rest).sum()) for part in parts)
-            for reach in (self.reach, FARTHEST)
+            sum(float(moving_rows(part, rest, reach).sum()) for part in parts)
+            for reach in (self.reach, MAX_REACH_S)
         )
-        return self if far < ENOUGH * close else replace(self, reach=FARTHEST)
+        return self if far < ENOUGH * close else replace(self, reach=MAX_REACH_S)
 
     def rows(self, point: Point, terms: Sequence[Term], rest: FloatArray) -> Rows:
         """Rows with the columns of some terms."""

@@ -171,7 +171,7 @@ def discount(weighing: Weighing, structure: Structure) -> float:
 
 def functionals(choice: Choice, names: Sequence[str]) -> FloatArray:
     """(n, k + m) with named parameters = functionals @ z."""
-    from deltadyn.identification.terms.corrections import contrasts
+    from deltadyn.recording.prepare.corrections import contrasts
 
     base, legs = choice.par.names, choice.robot.legs
     columns = [p.name for term in choice.terms for p in term.parameters]

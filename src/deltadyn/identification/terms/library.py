@@ -27,13 +27,13 @@ from deltadyn.identification.parametrisation import (
     widest,
 )
 from deltadyn.identification.terms.clock import CLOCKS
-from deltadyn.identification.terms.corrections import (
+from deltadyn.identification.terms.orders import LOWEST
+from deltadyn.kinematics.state import State
+from deltadyn.recording.prepare.corrections import (
     changed_geometry,
     contrasts,
     geometry_fields,
 )
-from deltadyn.identification.terms.orders import LOWEST
-from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.robot import Robot
 from deltadyn.units import on_axis

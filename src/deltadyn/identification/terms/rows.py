@@ -18,10 +18,9 @@ from deltadyn.identification.parametrisation import payload_direction
 from deltadyn.identification.terms.library import Column, Sample, Term
 from deltadyn.recording.prepare.band import decimated
 from deltadyn.recording.prepare.data import Prepared
+from deltadyn.recording.prepare.moving import at_rows, slowest_rates
 
 SEGMENT = 1.0  # s: longer than residuals are correlated
-REACH = 1.8  # periods of the band before and after an instant at rest that the filter smears,
-FARTHEST = 0.045  # s, at most: rows that are left out tell nothing
 LEAST_NOISE = 1e-4  # of an axis' RMS torque: what is smaller is no matter
 
 
@@ -168,22 +167,3 @@ def _known(sample: Sample, payload: FloatArray) -> FloatArray:
 def _filtered(part: Prepared, raw: FloatArray) -> FloatArray:
     even = raw if part.grid is None else part.grid(raw.T).T
     return decimated(part.filter, even)
-
-
-def at_rows(part: Prepared, values: FloatArray) -> FloatArray:
-    """Values (N, ...) of smooth quantities at the rows that the filter gives."""
-    even = values if part.grid is None else part.grid(values)
-    if part.filter is None:
-        return even
-    return even[part.filter.margin :: part.filter.step][: part.filter.length(len(even))]
-
-
-def slowest_rates(part: Prepared, reach: float | None = None) -> FloatArray:
-    """The lowest |qd| (N, dof) within `reach` seconds, by default those that the filter smears."""
-    from scipy.ndimage import minimum_filter1d  # takes longer than the rest of the import
-
-    if reach is None:
-        reach = min(REACH / part.band, FARTHEST) if part.band is not None else 0.0
-    width = 2 * int(reach * part.rate + 1e-6) + 1  # times are rounded
-    out: FloatArray = minimum_filter1d(np.abs(part.state.qd), width, axis=0, mode="nearest")
-    return out
