@@ -22,7 +22,7 @@ OURS = ("tests", "benchmarks", "tools")
 # imports of the module itself, not those of its functions, which the tests that call them mark
 IMPORT = re.compile(
     r"^(?:from (?P<source>[\w.]+) import|import (?P<module>[\w.]+)"
-    r'|(?:\w+ = )?pytest\.importorskip\("(?P<optional>[\w.]+)")',
+    r'|(?:\w+(?:: \w+)? = )?pytest\.importorskip\("(?P<optional>[\w.]+)")',
     re.MULTILINE,
 )
 

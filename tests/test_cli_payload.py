@@ -161,6 +161,7 @@ def test_a_log_without_a_pick_is_status_1(files: Files) -> None:
     assert "0 picks in" in result.stdout
 
 
+@pytest.mark.full
 def test_wrong_calls(files: Files, tmp_path: Path) -> None:
     url = "mqtt://localhost/topic"
     assert "call is 'neither'; allowed: logs, or a stream with --live" in refused(files.robot)
@@ -216,6 +217,7 @@ def test_a_missing_extra_is_named(
 # streams
 
 
+@pytest.mark.full
 def test_nobody_there_is_status_1(files: Files) -> None:
     pytest.importorskip("aiomqtt", reason="the extra mqtt is not installed")
     url = f"mqtt://127.0.0.1:{free_port()}/cell/robot"
@@ -246,6 +248,7 @@ async def lines_until(process: asyncio.subprocess.Process, wanted: str) -> list[
             return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_stream_until_a_signal(files: Files, tmp_path: Path, ending: signal.Signals) -> None:
     """The command as a process: events as they come, then the summary and status 0."""

@@ -108,6 +108,7 @@ def test_a_small_file_with_a_vast_content(tmp_path: Path, monkeypatch: pytest.Mo
         read_recording(path)
 
 
+@pytest.mark.full
 def test_a_parquet_file_with_a_name_twice(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -168,6 +169,7 @@ def test_a_motion_that_is_no_file(tmp_path: Path) -> None:
             dd.motion.read_motion(path, dd.load_robot("example-delta"))
 
 
+@pytest.mark.full
 def test_a_tdms_file_that_claims_more_than_it_has(tmp_path: Path) -> None:
     nptdms = pytest.importorskip("nptdms")
     path = tmp_path / "log.tdms"

@@ -107,6 +107,7 @@ def test_the_bill_names_packages_licences_and_needs() -> None:
     assert not re.search(r"://|file:|/(root|home|work|tmp|opt)/", text)
 
 
+@pytest.mark.full
 def test_a_licence_is_found_by_every_finder_of_packages() -> None:
     """One that a package replaces the standard one by raises for fields that are absent."""
     finder = pytest.importorskip("importlib_metadata", reason="needs importlib_metadata")

@@ -47,6 +47,7 @@ def made(text: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.full
 def test_mutants_that_no_test_can_see_are_left_out() -> None:
     found = made(TEXT)
     assert set(found) == {
@@ -64,6 +65,7 @@ def test_mutants_that_no_test_can_see_are_left_out() -> None:
     )
 
 
+@pytest.mark.full
 def test_a_mutant_differs_and_compiles() -> None:
     pytest.importorskip("cosmic_ray")
     every = [m for m in mutants._mutants_of("a.py", TEXT) if "Div_Mul" in m.operator]
@@ -73,6 +75,7 @@ def test_a_mutant_differs_and_compiles() -> None:
     assert mutants.mutated(plus, "x = 1 * 1\n") == "x = 1 ** 1\n"
 
 
+@pytest.mark.full
 def test_a_sample_is_seeded(tmp_path: Path) -> None:
     pytest.importorskip("cosmic_ray")
     (tmp_path / "a.py").write_text(TEXT, "utf-8")

@@ -63,6 +63,7 @@ def test_a_pickle_in_saved_information(tmp_path: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "read",
     [
@@ -97,6 +98,7 @@ def test_a_handle_of_a_function_in_a_matlab_file(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.q, q)
 
 
+@pytest.mark.full
 def test_types_of_arrow_that_are_pickles(tmp_path: Path, marker: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -117,6 +119,7 @@ def test_types_of_arrow_that_are_pickles(tmp_path: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.full
 def test_other_files_behind_a_matlab_file(tmp_path: Path) -> None:
     """Links, values and views of other files are no part of a log."""
     h5py = pytest.importorskip("h5py")
@@ -168,6 +171,7 @@ def changed(good: Path, place: Path, *statements: str) -> Path:
     return path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", VIEWS)
 def test_what_a_database_would_run(bags: Path, tmp_path: Path, kind: str) -> None:
     path = changed(bags, tmp_path, VIEWS[kind])
@@ -175,6 +179,7 @@ def test_what_a_database_would_run(bags: Path, tmp_path: Path, kind: str) -> Non
         read_recording(path)
 
 
+@pytest.mark.full
 def test_a_table_of_a_bag_that_never_ends(bags: Path, tmp_path: Path) -> None:
     endless = VIEWS["view"].replace("endless", "messages")
     path = changed(bags, tmp_path, "DROP TABLE messages", endless)
@@ -182,6 +187,7 @@ def test_a_table_of_a_bag_that_never_ends(bags: Path, tmp_path: Path) -> None:
         read_recording(path)
 
 
+@pytest.mark.full
 def test_the_definitions_of_a_bag_are_not_made_code(bags: Path, tmp_path: Path) -> None:
     """One line of them would else become a program of a thousand million lines."""
     _, q, _ = log()
@@ -195,6 +201,7 @@ def test_the_definitions_of_a_bag_are_not_made_code(bags: Path, tmp_path: Path) 
         read_recording(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("packing", ["lz4", "zstd"])
 def test_a_chunk_that_unpacks_to_all_memory(
     bags: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str
@@ -222,6 +229,7 @@ def test_a_chunk_that_unpacks_to_all_memory(
     assert len(read_recording(path)) == 16
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("value", [2**40, 1.5, "'text'"])
 def test_a_message_that_is_no_bytes(bags: Path, tmp_path: Path, value: object) -> None:
     """`bytes(2**40)` would be as many zeros."""
@@ -257,6 +265,7 @@ def packed_bag(place: Path, mode: str, *statements: str) -> Path:
     return place / "bag"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
 def test_a_packed_bag_that_unpacks_to_all_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
@@ -276,6 +285,7 @@ def test_a_packed_bag_that_unpacks_to_all_memory(
     assert [item.name for item in tmp_path.iterdir()] == ["bag"]  # no copy is left
 
 
+@pytest.mark.full
 def test_what_a_packed_database_would_run(tmp_path: Path) -> None:
     pytest.importorskip("rosbags.rosbag2")
     path = packed_bag(tmp_path, "FILE", VIEWS["view"])
@@ -287,6 +297,7 @@ def test_what_a_packed_database_would_run(tmp_path: Path) -> None:
         read_recording(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("packing", ["bz2", "lz4"])
 def test_a_chunk_of_ros_1_that_unpacks_to_all_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str
@@ -315,6 +326,7 @@ def test_a_chunk_of_ros_1_that_unpacks_to_all_memory(
         read_recording(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_chunk_that_an_index_alone_knows(tmp_path: Path, alone: bool) -> None:
     """It could lie in what is skipped, where nobody looks at what it unpacks to."""

@@ -109,6 +109,7 @@ def test_payload_says_no_where_there_is_no_pick(project: Path) -> None:
     call("payload", ".", "held-out.csv", cwd=project, status=1)
 
 
+@pytest.mark.full
 def test_sizing_fleet_and_export(project: Path) -> None:
     call("sizing", ".", "--payloads", "0", "--cycles", "30", "--out", "s.html", cwd=project)
     for name in ("a", "b", "c"):

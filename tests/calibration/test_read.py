@@ -234,6 +234,7 @@ def test_the_command_says_what_it_needs(files: Files) -> None:
 # Bags.
 
 
+@pytest.mark.full
 def test_a_ros_bag(delta: Robot, files: Files) -> None:
     """PoseStamped with JointState: moving poses are left out and said, those of a stop averaged."""
     rosbag2 = pytest.importorskip("rosbags.rosbag2")

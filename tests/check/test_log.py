@@ -236,6 +236,7 @@ def test_every_finding_with_a_place_has_a_picture(with_faults: Check, tmp_path: 
     assert after.residual < 0.3 < before.residual
 
 
+@pytest.mark.full
 def test_the_first_screen_is_enough(with_faults: Check, tmp_path: Path, chromium: str) -> None:
     """Verdict, numbers, figure and next steps stand in 1280 x 800, and no script fails."""
     sync = pytest.importorskip("playwright.sync_api")

@@ -32,6 +32,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     return folder, names
 
 
+@pytest.mark.full
 def test_the_example_finds_what_was_made_wrong(example: tuple[Path, dict[str, Any]]) -> None:
     _, names = example
     found = names["found"]
@@ -45,6 +46,7 @@ def test_the_example_finds_what_was_made_wrong(example: tuple[Path, dict[str, An
     assert names["fit"]["M_P"] == pytest.approx(0.9 + 0.3, rel=0.02)  # platform, 3 struts' share
 
 
+@pytest.mark.full
 def test_every_message_of_the_page(
     example: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

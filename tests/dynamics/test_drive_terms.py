@@ -193,6 +193,7 @@ def test_files_name_the_place_of_bad_ripple() -> None:
             robot_from_text(text.replace(old, new))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("dof", "kind"), [(3, "load"), (4, "motor"), (4, "sharp")])
 def test_jax_is_numpy(dof: int, kind: str) -> None:
     pytest.importorskip("jax")

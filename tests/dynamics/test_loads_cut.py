@@ -130,7 +130,9 @@ def engine_robot(dof: int, seed: int) -> EngineRobot:
 
 
 @pytest.mark.parametrize("friction", ["no friction", "in the spindle", "in all joints"])
-@pytest.mark.parametrize("maker", [mujoco_engine, pinocchio_engine])
+@pytest.mark.parametrize(
+    "maker", [mujoco_engine, pytest.param(pinocchio_engine, marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("dof", [3, 4])
 def test_cut_loops(dof: int, maker: Callable[[EngineRobot], Engine], friction: str) -> None:
     passive = [] if friction == "no friction" else list(full_friction(dof).passive)

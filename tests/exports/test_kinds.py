@@ -205,6 +205,7 @@ def test_the_texts_name_kind_and_units() -> None:
     assert "| 2 | q - 0.2 rad | tau | rad | N m |" in arms
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [*KINDS, "vertical_spindle"])
 def test_pinocchio_has_the_torque_of_the_model(kind: str) -> None:
     pin = pytest.importorskip("pinocchio")

@@ -34,6 +34,7 @@ def test_a_usual_name_is_kept() -> None:
         assert comment_text(name) == name
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_takes_any_name(target: str, tmp_path: Path) -> None:
     robot = dd.load_robot("sipro-d3-1200").replace(name=NASTY)

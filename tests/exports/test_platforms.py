@@ -257,6 +257,7 @@ def test_mujoco_has_the_acceleration_of_the_model(kind: str) -> None:
     np.testing.assert_allclose(data.sensor("p").data, p, atol=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_pinocchio_has_the_torque_of_the_model(kind: str) -> None:
     pin = pytest.importorskip("pinocchio")

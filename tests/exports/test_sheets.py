@@ -146,6 +146,7 @@ def test_codesys_counts_the_tool_plate_by_its_six_joints() -> None:
     np.testing.assert_allclose(theirs[:, :2], -ours[:, :2], atol=1e-9)  # A0 stands at 180 deg
 
 
+@pytest.mark.full
 def test_codesys_declaration_parses() -> None:
     blark = pytest.importorskip("blark")
     text = files(ROBOT)[CODESYS]

@@ -96,6 +96,7 @@ def test_the_self_test_passes_and_finds_a_number_that_was_spoilt() -> None:
     assert not block.Passed
 
 
+@pytest.mark.full
 def test_an_independent_parser_takes_the_block() -> None:
     pytest.importorskip("blark", reason="the parser is not installed")
     text = parts(text_of(machine_log()))["FB_Own_PayloadSelfTest"]

@@ -195,6 +195,7 @@ def test_names_lines_and_characters(texts: dict[str, str]) -> None:
             assert len(own) <= 32 - len("Own") + 3
 
 
+@pytest.mark.full
 def test_an_independent_parser_takes_the_blocks(texts: dict[str, str]) -> None:
     pytest.importorskip("blark", reason="the parser is not installed")
     found = parts(texts["Own.st"])

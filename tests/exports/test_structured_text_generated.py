@@ -16,6 +16,7 @@ FOLDER = Path(deltadyn.exports.__file__).parent / "templates" / "structured_text
 FILES = sorted(FOLDER.glob("generated_*.st"))
 
 
+@pytest.mark.full
 def test_generated_files_are_up_to_date() -> None:
     pytest.importorskip("casadi", reason="the generator needs CasADi")
     (made_with,) = re.findall(r"with CasADi ([\d.]+);", FILES[0].read_text("utf-8"))

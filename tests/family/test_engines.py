@@ -179,6 +179,7 @@ def test_energy(case: Case, reference: States, state: dd.State) -> None:
     assert np.max(np.abs(kinetic - T)) < AGREEMENT * np.max(T)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", THREE_LIMBS)
 def test_traced(kind: str) -> None:
     if not installed():

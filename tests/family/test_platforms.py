@@ -119,6 +119,7 @@ def test_torque_and_terms(case: Case) -> None:
     assert worst(terms.g, given.g) < AGREEMENT
 
 
+@pytest.mark.full
 def test_the_other_engine(case: Case) -> None:
     robot, elbows, _ = case.converted
     given = states(case.member, STATES // 5, 11, "pinocchio")

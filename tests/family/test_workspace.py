@@ -160,6 +160,7 @@ def test_a_beam_without_ends_is_bounded_by_its_box() -> None:
     assert assembly_sign(free(BEAM)) == assembly_sign(make(BEAM))  # below it, not above
 
 
+@pytest.mark.full
 def test_parallel_rails_have_a_workspace() -> None:
     """Carriages to both sides of the platform: no pose of the axis has the sign of a Delta."""
     member = random_member("linear parallel", 0, equal=False)

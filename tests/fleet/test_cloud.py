@@ -58,6 +58,7 @@ def leftovers() -> list[Path]:
     return list(Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("keys")
 def test_a_bucket_gives_what_its_files_give(
     server: str, robot: dd.Robot, plant: Path, tmp_path: Path
@@ -80,6 +81,7 @@ def test_a_bucket_gives_what_its_files_give(
     assert [log.serial for log in days.logs] == ["D3-007", "D3-008"]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("keys")
 def test_a_bucket_that_is_not_there(server: str, robot: dd.Robot) -> None:
     for url in ("s3://nobody/logs", "s3://plant/none"):
@@ -89,6 +91,7 @@ def test_a_bucket_that_is_not_there(server: str, robot: dd.Robot) -> None:
         identify_fleet(robot, "nowhere://plant/logs")
 
 
+@pytest.mark.full
 def test_without_credentials(
     server: str, robot: dd.Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +111,7 @@ def test_without_the_extra(robot: dd.Robot, monkeypatch: pytest.MonkeyPatch) -> 
         identify_fleet(robot, "s3://plant/logs")
 
 
+@pytest.mark.full
 def test_the_store_in_memory(robot: dd.Robot, plant: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec = pytest.importorskip("fsspec")
     system = fsspec.filesystem("memory")
@@ -161,6 +165,7 @@ def bringing_process(store: Store) -> tuple[Any, Path, Connection]:
     return process, Path(here.recv()), here
 
 
+@pytest.mark.full
 def test_what_a_killed_worker_left_is_removed(object_store: Store) -> None:
     process, dead, _ = bringing_process(object_store)
     process.kill()

@@ -34,6 +34,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_worn_axis_is_told_with_its_day(days: Path) -> None:
     call = ["drift", str(days / "robot.yaml"), str(days / "logs"), "--band", "40", "--work"]
     call += [str(days / "work"), "--zone", "Europe/Berlin", "--store", str(days / "history.db")]
@@ -57,6 +58,7 @@ def test_a_worn_axis_is_told_with_its_day(days: Path) -> None:
     assert entries[3].temperature == pytest.approx(26.5)
 
 
+@pytest.mark.full
 def test_entries_hold_what_the_fits_say(days: Path) -> None:
     robot = dd.load_robot(days / "robot.yaml")
     found = identify_fleet(robot, days / "logs", band=40.0, period="week", work=days / "work")
@@ -70,6 +72,7 @@ def test_entries_hold_what_the_fits_say(days: Path) -> None:
     assert len({entry.log for entry in entries}) == len(entries)
 
 
+@pytest.mark.full
 def test_wrong_calls(days: Path) -> None:
     for options, told in (
         ({"period": "all"}, "period is 'all'; allowed: day, week or month"),

@@ -233,6 +233,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     assert "is 0; allowed: at least 1" in run.stderr
 
 
+@pytest.mark.full
 def test_a_damaged_log_costs_itself_and_is_named(tmp_path: Path) -> None:
     """A truncated file, alone and beside a good log of the same robot."""
     folder, page, robot = (tmp_path / name for name in ("fleet", "fleet.html", "robot.yaml"))

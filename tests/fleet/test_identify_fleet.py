@@ -74,6 +74,7 @@ def test_chunks_do_not_matter(
     assert len(files) == {8000: 8, 16000: 4}[chunk]  # four logs of 12,000 samples
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rates", [False, True])
 def test_chunks_do_not_matter_at_borders(robot: dd.Robot, tmp_path: Path, rates: bool) -> None:
     """A smoother of rates and a filter run over the borders of parts; jitter moves their grids."""
@@ -175,6 +176,7 @@ def test_what_a_log_depends_on(plant: Path, tmp_path: Path) -> None:
     assert logs[0].fingerprint() != marks[0]
 
 
+@pytest.mark.full
 def test_a_log_that_cannot_be_used_costs_itself(
     whole: FleetFits, robot: dd.Robot, plant: Path, tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ def test_picks_in_pieces_are_those_of_the_whole_log() -> None:
         stream_picks(D3, pieces, EstimatorOptions(estimator="least-squares"))
 
 
+@pytest.mark.full
 def test_picks_by_robot_and_day(logs: Path, tmp_path: Path) -> None:
     D3.save(tmp_path / "robot.yaml")
     call = ["payload", str(tmp_path / "robot.yaml"), str(logs), "--work", str(tmp_path / "work")]
@@ -68,6 +69,7 @@ def test_picks_by_robot_and_day(logs: Path, tmp_path: Path) -> None:
     assert "Deviations are assumed: no empty log." in text.stdout
 
 
+@pytest.mark.full
 def test_kept_picks_are_found_again(logs: Path, tmp_path: Path) -> None:
     source, work = logs / "B", tmp_path / "work"
     one = payload_fleet(D3, source, work=work)

@@ -197,6 +197,7 @@ def cluster() -> Iterator[str]:
         yield found.scheduler_address
 
 
+@pytest.mark.full
 def test_a_cluster_gives_the_same_bits(
     robot: dd.Robot, plant: Path, kept: Path, tmp_path: Path, cluster: str
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_cluster_gives_the_same_bits(
     assert len(list((tmp_path / "once").iterdir())) == 1
 
 
+@pytest.mark.full
 def test_a_scheduler_that_does_not_answer(
     robot: dd.Robot, plant: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

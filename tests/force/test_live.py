@@ -261,6 +261,7 @@ def test_wrong_calls() -> None:
 # over a broker and a server
 
 
+@pytest.mark.full
 def test_over_a_broker_with_resets(tmp_path: Path, batches: list[Batch]) -> None:
     aiomqtt = pytest.importorskip("aiomqtt", reason="the extra mqtt is not installed")
 
@@ -316,6 +317,7 @@ def quiet() -> Iterator[None]:
     logger.setLevel(level)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("quiet")
 def test_over_a_server_with_resets(batches: list[Batch]) -> None:
     pytest.importorskip("asyncua", reason="the extra opcua is not installed")
@@ -343,6 +345,7 @@ def test_over_a_server_with_resets(batches: list[Batch]) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.full
 def test_wrong_nodes() -> None:
     pytest.importorskip("asyncua", reason="the extra opcua is not installed")
     with pytest.raises(InputError, match="reset node is 'Reset'; allowed: a node id such as ns=2"):
@@ -365,6 +368,7 @@ def run_command(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["force", *arguments])
 
 
+@pytest.mark.full
 def test_the_command_follows_a_broker(
     tmp_path: Path, files: tuple[str, ...], batches: list[Batch]
 ) -> None:

@@ -188,6 +188,7 @@ def test_the_project_names_the_store(
     assert "project.history is 3; allowed: a path or a URL" in run("list", code=2).stderr
 
 
+@pytest.mark.full
 def test_tables(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     with History(tmp_path / "history.db") as history:
@@ -219,6 +220,7 @@ def test_tables(tmp_path: Path) -> None:
         write_tables(entries, tmp_path, "xlsx")
 
 
+@pytest.mark.full
 def test_the_view_of_a_dashboard(place: str) -> None:
     with History(place) as history:
         for number in range(3):

@@ -78,6 +78,7 @@ def test_what_is_no_webhook_is_refused(url: str) -> None:
         post(url, {})
 
 
+@pytest.mark.full
 def test_a_broker_gets_the_alarm(worn: Drift, tmp_path: Path) -> None:
     aiomqtt = pytest.importorskip("aiomqtt")
     with running_broker(tmp_path) as broker:
@@ -98,6 +99,7 @@ def test_a_broker_gets_the_alarm(worn: Drift, tmp_path: Path) -> None:
     assert got["changes"][0]["words"] == worn.changes[0].words
 
 
+@pytest.mark.full
 def test_a_broker_that_is_away_is_said() -> None:
     pytest.importorskip("aiomqtt")
     said = publish(f"mqtt://user:secret@127.0.0.1:{free_port()}/cell", {}, timeout=2.0)

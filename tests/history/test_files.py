@@ -89,6 +89,7 @@ def old_file(place: str) -> str:
     return place
 
 
+@pytest.mark.full
 def test_an_older_store_is_brought_up_to_date(place: str) -> None:
     old_file(place)
     with History(place, create=False) as history:
@@ -128,6 +129,7 @@ def test_a_move_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         assert connection.execute("SELECT COUNT(*) FROM history_factors").fetchone() == (1,)
 
 
+@pytest.mark.full
 def test_a_newer_schema_is_refused_by_its_number(place: str) -> None:
     with History(place) as history:
         history._database.rows("UPDATE history_meta SET value = '77'")
@@ -207,6 +209,7 @@ def test_a_full_disk_costs_what_was_to_be_added(tmp_path: Path) -> None:
     assert left.serial == "D3-0117"
 
 
+@pytest.mark.full
 def test_several_writers_lose_nothing(place: str) -> None:
     names = ("a", "b", "c")
     writers = [start(write, place, name, 8) for name in names]
@@ -220,6 +223,7 @@ def test_several_writers_lose_nothing(place: str) -> None:
         assert all(len(item.values) == 3 for item in history.entries())
 
 
+@pytest.mark.full
 def test_a_killed_writer_leaves_a_sound_store(place: str, tmp_path: Path) -> None:
     writer = start(die, place)
     writer.join(PATIENCE)

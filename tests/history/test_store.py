@@ -49,6 +49,7 @@ def assert_same(found: Entry, given: Entry) -> None:
     assert found.time == given.time
 
 
+@pytest.mark.full
 def test_entries_come_back_whole(place: str) -> None:
     given = entry(0, temperature=21.5, zone="Asia/Tokyo", note="nach dem Ölwechsel\nzweite Zeile")
     with History(place) as history:
@@ -64,6 +65,7 @@ def test_entries_come_back_whole(place: str) -> None:
             history.entry(99)
 
 
+@pytest.mark.full
 def test_a_fit_is_added_once_with_its_factors(place: str) -> None:
     with History(place) as history:
         added = history.add(fit(0), "D3-0117", time="2026-05-03T02:00:00", zone="Europe/Berlin")
@@ -86,6 +88,7 @@ def test_a_fit_is_added_once_with_its_factors(place: str) -> None:
         assert len(history.entries()) == 1
 
 
+@pytest.mark.full
 def test_a_validation_is_added(place: str) -> None:
     found = validation()
     with History(place) as history:
@@ -97,6 +100,7 @@ def test_a_validation_is_added(place: str) -> None:
     assert first.entry.verdict == found.verdict
 
 
+@pytest.mark.full
 def test_many_entries_at_once_are_all_added_or_none(place: str) -> None:
     with History(place) as history:
         added = history.add_entries(entry(number) for number in range(20))
@@ -138,6 +142,7 @@ def test_a_long_log_is_known_before_it_is_fitted(
         assert not history.add_log(ROBOT, path, "D3-0117", **call).new  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 def test_queries(place: str) -> None:
     with History(place) as history:
         for number in range(4):
@@ -166,6 +171,7 @@ def test_queries(place: str) -> None:
             history.entries(start="2026-05-05", end="2026-05-04")
 
 
+@pytest.mark.full
 def test_a_period_is_refitted_without_its_logs(place: str) -> None:
     with History(place) as history:
         for number in range(3):
@@ -191,6 +197,7 @@ def test_a_period_is_refitted_without_its_logs(place: str) -> None:
             history.merged("D3-0117", START + timedelta(days=9))
 
 
+@pytest.mark.full
 def test_factors_that_do_not_belong_together_are_refused(place: str) -> None:
     terms = fit_with_terms()
     assert isinstance(ROBOT.geometry, Geometry)
@@ -239,6 +246,7 @@ def test_a_log_keeps_factors_with_and_without_its_terms(tmp_path: Path) -> None:
         assert not history.add_log(ROBOT, log(1), "D3-0117", time=START, **OFFSET).new
 
 
+@pytest.mark.full
 def test_forget(place: str) -> None:
     with History(place) as history:
         for number in range(3):
@@ -256,6 +264,7 @@ def test_forget(place: str) -> None:
         assert history.robots()[0].entries == 1
 
 
+@pytest.mark.full
 def test_a_backup_is_a_history(place: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with History(place) as history:
@@ -275,6 +284,7 @@ def test_a_backup_is_a_history(place: str, tmp_path: Path) -> None:
         assert restored.add(entry(3, "D3-0118")).new  # numbers go on behind those that are there
 
 
+@pytest.mark.full
 def test_wrong_calls(place: str) -> None:
     with History(place) as history:
         for serial in ("", " ", "a\nb", "x" * 201, "nul\0"):
@@ -293,6 +303,7 @@ def test_wrong_calls(place: str) -> None:
         assert history.entries() == ()
 
 
+@pytest.mark.full
 def test_a_store_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'mysql://...'; allowed: the path of an SQLite file"):
         History("mysql://host/name")

@@ -119,6 +119,7 @@ def _regularised_oracle(cp: Any, given: Problem, kind: str, weight: float) -> fl
     return _solve(cp, fit + weight * total, constraints)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["nt-robot", "example-delta-4"])
 def test_rigid_optimum_is_that_of_full_bodies(name: str) -> None:
     """Reduced cones for arms, platform and effector lose nothing against ten parameters each."""
@@ -129,6 +130,7 @@ def test_rigid_optimum_is_that_of_full_bodies(name: str) -> None:
     assert found.objective == pytest.approx(_full_oracle(cp, given), rel=SAME)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "example-delta-4"])
 def test_exact_optimum_is_that_of_thin_bodies(name: str) -> None:
     cp = pytest.importorskip("cvxpy")
@@ -138,6 +140,7 @@ def test_exact_optimum_is_that_of_thin_bodies(name: str) -> None:
     assert found.objective == pytest.approx(_thin_oracle(cp, given), rel=SAME)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["euclidean", "entropic"])
 @pytest.mark.parametrize("family", ["exact", "rigid"])
 @pytest.mark.parametrize("name", ["sipro-d3-1200", "telescopic-delta"])

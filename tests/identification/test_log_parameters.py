@@ -321,6 +321,7 @@ def test_elimination_is_the_joint_minimum() -> None:
     assert none.shape == (0, 9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", ["exact", "rigid"])
 def test_the_cone_program_finds_the_joint_optimum(robot: Robot, model: str) -> None:
     """Beside cvxpy with robot's and log's parameters in one program, noise pushing to a border."""

@@ -15,6 +15,7 @@ from deltadyn.backends.generated import table as generated_table
 FOLDER = Path(generated_table.__file__).parent
 
 
+@pytest.mark.full
 def test_generated_files_are_up_to_date() -> None:
     pytest.importorskip("casadi", reason="the generator needs CasADi")
     table = FOLDER / "table.py"

@@ -63,6 +63,7 @@ def test_special_cases_of_the_exact_model(model: str, dof: int) -> None:
         close(getattr(ours, name), getattr(expected, name))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dof", [3, 4])
 def test_terms_and_accelerations_of_independent_engines(dof: int) -> None:
     rng = np.random.default_rng(dof)

@@ -224,6 +224,7 @@ def matlab73(path: Path) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_matlab_7_3(tmp_path: Path) -> None:
     rec = read_recording(matlab73(tmp_path / "m.mat"))
     assert_recording(rec)
@@ -235,6 +236,7 @@ def test_matlab_7_3(tmp_path: Path) -> None:
 # Parquet.
 
 
+@pytest.mark.full
 def test_parquet_of_others(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -257,6 +259,7 @@ def test_parquet_of_others(tmp_path: Path) -> None:
         read_recording(tmp_path / "p.parquet", columns={"mode": "temperature_degC"})
 
 
+@pytest.mark.full
 def test_parquet_that_cannot_be_read(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     REC.save(tmp_path / "p.parquet")
@@ -306,6 +309,7 @@ def bag(
     return path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mcap", [True, False])
 def test_ros_joint_states(tmp_path: Path, mcap: bool) -> None:
     path = bag(tmp_path / "bag", mcap=mcap)
@@ -321,6 +325,7 @@ def test_ros_joint_states(tmp_path: Path, mcap: bool) -> None:
     assert [len(part) for part in iter_recording(path, rows=25)] == [25, 25, 10]
 
 
+@pytest.mark.full
 def test_ros_topics_and_names(tmp_path: Path) -> None:
     path = bag(tmp_path / "bag", topics=("/a", "/b"), names=("left", "right", "back"))
     with pytest.raises(
@@ -338,6 +343,7 @@ def test_ros_topics_and_names(tmp_path: Path) -> None:
     assert_recording(read_recording(path, topic="/a", columns=columns), rtol=1e-15, atol=1e-12)
 
 
+@pytest.mark.full
 def test_ros_without_effort_or_stamps(tmp_path: Path) -> None:
     bare = read_recording(bag(tmp_path / "a", effort=False))
     assert not bare.has_torque
@@ -347,6 +353,7 @@ def test_ros_without_effort_or_stamps(tmp_path: Path) -> None:
     assert any("timed by their arrival" in note for note in rec.provenance.notes)
 
 
+@pytest.mark.full
 def test_ros_that_cannot_be_read(tmp_path: Path) -> None:
     path = bag(tmp_path / "bag", mcap=True)
     (file,) = path.glob("*.mcap")
@@ -371,6 +378,7 @@ def tdms(path: Path, groups: dict[str, dict[str, tuple[Array, dict[str, Any]]]])
     return path
 
 
+@pytest.mark.full
 def test_tdms_with_a_time_channel(tmp_path: Path) -> None:
     channels: dict[str, tuple[Any, dict[str, Any]]] = {"Time": (1e3 * REC.t, {"unit_string": "ms"})}
     for axis in range(3):
@@ -387,6 +395,7 @@ def test_tdms_with_a_time_channel(tmp_path: Path) -> None:
     assert dated.provenance.start == "2026-05-03T02:00:00+00:00"
 
 
+@pytest.mark.full
 def test_tdms_waveforms(tmp_path: Path) -> None:
     began = np.datetime64("2026-05-03T02:00:00", "us")
     wave = {"wf_increment": 1e-3, "wf_start_offset": 0.0, "wf_start_time": began}
@@ -406,6 +415,7 @@ def test_tdms_waveforms(tmp_path: Path) -> None:
     close(read_recording(path, interpolate=True).tau[::2], REC.tau[:-1:2])
 
 
+@pytest.mark.full
 def test_tdms_without_time(tmp_path: Path) -> None:
     path = tdms(tmp_path / "l.tdms", {"log": {"q1_rad": (REC.q[:, 0], {})}})
     with pytest.raises(RecordingFileError, match="time of channel 'q1_rad' is not in the file"):
@@ -415,6 +425,7 @@ def test_tdms_without_time(tmp_path: Path) -> None:
         read_recording(path)
 
 
+@pytest.mark.full
 def test_tdms_that_is_cut_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     channels: dict[str, tuple[Array, dict[str, Any]]] = {"t_s": (REC.t, {})}
     for axis in range(3):

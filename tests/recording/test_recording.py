@@ -197,6 +197,7 @@ def test_pickles() -> None:
 # Files.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", FORMATS)
 @pytest.mark.parametrize("dof", [3, 4])
 def test_a_file_gives_back_every_digit(tmp_path: Path, ending: str, dof: int) -> None:
@@ -212,6 +213,7 @@ def test_a_file_gives_back_every_digit(tmp_path: Path, ending: str, dof: int) ->
     assert again.provenance.ignored == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", FORMATS)
 def test_a_file_gives_back_nan_and_infinity(tmp_path: Path, ending: str) -> None:
     if ending == "parquet":
@@ -224,6 +226,7 @@ def test_a_file_gives_back_nan_and_infinity(tmp_path: Path, ending: str) -> None
     assert_same(rec, read_recording(tmp_path / f"run.{ending}"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ending", FORMATS)
 def test_our_own_files_are_not_turned_twice(tmp_path: Path, ending: str) -> None:
     """They are in deltadyn's convention and say so; the controller's is not applied again."""
@@ -246,6 +249,7 @@ def test_the_default_columns(tmp_path: Path) -> None:
     assert lines[3].endswith("qd4_rad_s,x_m,y_m,z_m,platform_psi_rad")
 
 
+@pytest.mark.full
 def test_units_stand_in_the_metadata_of_parquet(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet")
     full().save(tmp_path / "run.parquet")

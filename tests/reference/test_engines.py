@@ -88,12 +88,14 @@ def _later(states: States, t: float) -> States:
     return States(q + qd * t + qdd * t**2 / 2, qd + qdd * t, qdd)
 
 
+@pytest.mark.full
 def test_engines_agree_on_torque(cases: list[Case]) -> None:
     for case in cases:
         a, b = (inverse_dynamics(engine, *case.states) for engine in case.engines)
         assert _relative(a, b) < AGREEMENT
 
 
+@pytest.mark.full
 def test_engines_agree_on_terms(cases: list[Case]) -> None:
     for case in cases:
         q, qd, _ = case.states
@@ -105,6 +107,7 @@ def test_engines_agree_on_terms(cases: list[Case]) -> None:
         assert np.max(np.abs(a.g - b.g)) < AGREEMENT * scale
 
 
+@pytest.mark.full
 def test_engines_agree_on_platform_motion(cases: list[Case]) -> None:
     for case in cases:
         a, b = (platform(engine, *case.states) for engine in case.engines)
@@ -112,6 +115,7 @@ def test_engines_agree_on_platform_motion(cases: list[Case]) -> None:
             assert _relative(of_mujoco, of_pinocchio) < AGREEMENT
 
 
+@pytest.mark.full
 def test_yaw_of_the_effector_is_psi(spindle_cases: list[Case]) -> None:
     for case in spindle_cases:
         for engine in case.engines:
@@ -120,6 +124,7 @@ def test_yaw_of_the_effector_is_psi(spindle_cases: list[Case]) -> None:
                 assert _relative(value[:, 3], expected[:, 3]) < AGREEMENT
 
 
+@pytest.mark.full
 def test_limb_frames_follow_the_convention(cases: list[Case]) -> None:
     z_hat = np.array([0.0, 0.0, 1.0])
     for case in cases:
@@ -150,6 +155,7 @@ def _axes(robot: EngineRobot, i: int) -> tuple[Array, Array]:
     return np.array([cos, sin, 0.0]), np.array([-sin, cos, 0.0])
 
 
+@pytest.mark.full
 def test_spindle_frames_follow_the_convention(spindle_cases: list[Case]) -> None:
     z_hat = np.array([0.0, 0.0, 1.0])
     for case in spindle_cases:
@@ -174,6 +180,7 @@ def test_spindle_frames_follow_the_convention(spindle_cases: list[Case]) -> None
                 np.testing.assert_allclose(effector.rotation, upright, atol=1e-13)
 
 
+@pytest.mark.full
 def test_energy_is_the_sum_over_the_bodies(cases: list[Case]) -> None:
     for case in cases:
         q, qd = case.states.q[:10], case.states.qd[:10]
@@ -215,6 +222,7 @@ def _bodies(robot: EngineRobot) -> list[tuple[str, EngineBody]]:
     ]
 
 
+@pytest.mark.full
 def test_power_of_the_drives_is_the_rate_of_the_energy(cases: list[Case]) -> None:
     h = 1e-4
     for case in cases:
@@ -228,6 +236,7 @@ def test_power_of_the_drives_is_the_rate_of_the_energy(cases: list[Case]) -> Non
             assert _relative(rate, power) < 1e-7
 
 
+@pytest.mark.full
 def test_platform_rates_are_derivatives(cases: list[Case]) -> None:
     h = 1e-4
     for case in cases:
@@ -240,6 +249,7 @@ def test_platform_rates_are_derivatives(cases: list[Case]) -> None:
                 assert _relative((a - 8 * b + 8 * c - d) / (12 * h), rate) < 1e-7
 
 
+@pytest.mark.full
 def test_torque_is_the_sum_of_its_terms(cases: list[Case]) -> None:
     for case in cases:
         q, qd, qdd = case.states
@@ -250,6 +260,7 @@ def test_torque_is_the_sum_of_its_terms(cases: list[Case]) -> None:
             assert np.all(np.linalg.eigvalsh(M) > 0)
 
 
+@pytest.mark.full
 def test_forward_dynamics_inverts_inverse_dynamics_under_a_force(cases: list[Case]) -> None:
     force = np.array([20.0, -30.0, 40.0])
     for case in cases:

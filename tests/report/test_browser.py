@@ -105,6 +105,7 @@ def opened(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     return Opened(browser.new_page(viewport={"width": 1400, "height": 900}), path.as_uri())
 
 
+@pytest.mark.full
 def test_every_figure_is_drawn_without_errors(opened: Opened) -> None:
     page = opened.page
     plots = page.locator("figure .js-plotly-plot")
@@ -120,6 +121,7 @@ def test_every_figure_is_drawn_without_errors(opened: Opened) -> None:
     assert all(url.startswith(("file:", "blob:", "data:")) for url in opened.requests)
 
 
+@pytest.mark.full
 def test_the_first_screen_is_enough(browser: Any, opened: Opened) -> None:
     """Verdict, three numbers, one figure and the next step, on a screen of 1366 x 768."""
     page = browser.new_page(viewport={"width": 1366, "height": 768})
@@ -136,6 +138,7 @@ def test_the_first_screen_is_enough(browser: Any, opened: Opened) -> None:
     page.close()
 
 
+@pytest.mark.full
 def test_curves_have_colours_that_differ(opened: Opened) -> None:
     names = opened.page.evaluate(
         "document.querySelector('.first .js-plotly-plot').data.map("
@@ -148,6 +151,7 @@ def test_curves_have_colours_that_differ(opened: Opened) -> None:
             assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.5 * 255
 
 
+@pytest.mark.full
 def test_a_drag_zooms_all_axes_alike(opened: Opened) -> None:
     page = opened.page
     before = page.evaluate(RANGES)
@@ -174,6 +178,7 @@ def test_a_drag_zooms_all_axes_alike(opened: Opened) -> None:
     assert all(ends == after[0] for ends in after)
 
 
+@pytest.mark.full
 def test_the_replay_plays_pauses_and_obeys_the_keyboard(opened: Opened) -> None:
     page = opened.page
     page.locator("#replay-play").click()
@@ -191,6 +196,7 @@ def test_the_replay_plays_pauses_and_obeys_the_keyboard(opened: Opened) -> None:
     assert page.evaluate("document.getElementById('replay-plot').data[2].x") != shown
 
 
+@pytest.mark.full
 def test_the_contents_are_reached_by_keyboard(opened: Opened) -> None:
     page = opened.page
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
@@ -207,6 +213,7 @@ def test_the_contents_are_reached_by_keyboard(opened: Opened) -> None:
     assert page.evaluate("location.hash") == "#torque"
 
 
+@pytest.mark.full
 def test_headings_language_labels_and_contrast(opened: Opened) -> None:
     page = opened.page
     assert page.evaluate("document.documentElement.lang") == "en"
@@ -220,6 +227,7 @@ def test_headings_language_labels_and_contrast(opened: Opened) -> None:
     assert ratio >= 4.5, where  # WCAG 2 AA
 
 
+@pytest.mark.full
 def test_it_prints_on_a_sane_number_of_pages(opened: Opened) -> None:
     page = opened.page
     before = page.evaluate(SIZES)
@@ -238,6 +246,7 @@ def test_it_prints_on_a_sane_number_of_pages(opened: Opened) -> None:
     assert opened.errors == []
 
 
+@pytest.mark.full
 def test_a_four_axis_page_fits_a_narrow_window(
     browser: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

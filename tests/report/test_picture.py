@@ -44,6 +44,7 @@ def test_drawn_lengths_are_the_robots(name: str) -> None:
     assert ("spindle" in lines) == (robot.dof == 4)
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_page_draws_in_a_browser(chromium: str, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright

@@ -186,6 +186,7 @@ def test_reversing_a_path_changes_nothing_but_friction() -> None:
     assert there.duration != pytest.approx(back.duration, rel=10 * TIME)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("cone", "tolerance"), [(False, 1e-5), (True, 4e-4)])
 def test_toppra_finds_the_same_time(cone: bool, tolerance: float) -> None:
     """With facets instead of the cone toppra may go 3e-4 beyond the limit."""

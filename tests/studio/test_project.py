@@ -107,6 +107,7 @@ def test_what_is_no_project_is_refused_and_changes_nothing(
     assert session.robot is before
 
 
+@pytest.mark.full
 def test_a_studio_begins_with_a_project(session: Session, tmp_path: Path) -> None:
     pytest.importorskip("viser", reason="the extra deltadyn[studio] is not installed")
     from deltadyn.studio.server import Studio

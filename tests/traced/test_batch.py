@@ -29,6 +29,8 @@ from deltadyn.validation.monte_carlo import (
     tracking_spread,
 )
 
+pytestmark = pytest.mark.full  # JAX
+
 RATE = 500.0
 BACKENDS = ("jax", "numpy")
 # Both paths do the same operations; a feedback of 20 Hz over 0.1 s does not let roundings grow.

@@ -10,6 +10,8 @@ from tests.traced.cases import close, jax, jnp
 
 import deltadyn as dd
 
+pytestmark = pytest.mark.full  # JAX
+
 SAMPLES = 4
 
 

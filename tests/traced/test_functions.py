@@ -13,6 +13,8 @@ import deltadyn as dd
 from deltadyn.errors import InputError, UnreachableError
 from deltadyn.kinematics import jacobian_rate
 
+pytestmark = pytest.mark.full  # JAX
+
 FIELDS = ("p", "pd", "pdd", "cos_q", "sin_q", "qd", "qdd", "q")
 DOFS = (3, 4)
 

@@ -23,6 +23,8 @@ from deltadyn.backends.packed import packed_places, packing
 from deltadyn.dynamics import FrictionTerms, packed_parameters
 from deltadyn.errors import InputError
 
+pytestmark = pytest.mark.full  # JAX
+
 # Central differences of step h err by h^2 and by rounding over h: 1e-7 of the largest slope.
 DIFFERENCED = 1e-6
 

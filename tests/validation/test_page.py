@@ -26,6 +26,7 @@ def test_thinning_keeps_the_extremes() -> None:
     np.testing.assert_array_equal(thinned(t[:50], y[:50], 100)[1], y[:50])
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_pages_draw_in_a_browser_and_offline(chromium: str, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright

@@ -36,18 +36,21 @@ def worst(ours: Array, reference: Array) -> float:
     return float(np.max(np.abs(ours - reference)) / np.max(np.abs(reference)))
 
 
+@pytest.mark.full
 def test_engines_agree(pair: tuple[States, States]) -> None:
     first, second = pair
     for name in ("q", "qd", "qdd", "x", "xd", "xdd", "tau", "M", "c", "g", "J"):
         assert worst(getattr(first, name), getattr(second, name)) < AGREEMENT, name
 
 
+@pytest.mark.full
 def test_mobility_is_found_and_nothing_turns(member: Member, pair: tuple[States, States]) -> None:
     for found in pair:
         assert np.all(found.mobility == member.dof)
         assert np.max(found.turning) < 1e-10
 
 
+@pytest.mark.full
 def test_torque_is_the_sum_of_its_terms(pair: tuple[States, States]) -> None:
     for found in pair:
         tau = np.einsum("nij,nj->ni", found.M, found.qdd) + found.c + found.g
