@@ -55,6 +55,7 @@ class HomingSettings:
     common_error_rad: float = math.radians(2.5)  # and of what all arms share
     sigmas: float = 4.0  # more leaves true offsets uncertain, fewer set false ones
     smallest_rad: float = math.radians(3.5)  # that is set
+    alone_sigmas: float = 4.5  # by which no arm alone explains the log, where all are set
     seen_sigmas: float = 1.5  # from which an offset is reported: more hides errors of 5 degrees
     seen_rad: float = math.radians(3.0)  # and the least one
     #: A log that seems right must exclude this offset of an arm by two deviations, or says that it
@@ -217,7 +218,7 @@ def _all_are_known(fit: _Offsets, settings: HomingSettings, rad: float) -> bool:
     arms = range(len(fit.b))
     alone = min(fit.distance((i,)) for i in arms)
     widest = 2 * math.sqrt(float(np.diag(fit.C).max()))
-    return alone > 2 * settings.sigmas**2 and widest < settings.known_rad * rad
+    return alone > settings.alone_sigmas**2 and widest < settings.known_rad * rad
 
 
 def _offsets_help(
