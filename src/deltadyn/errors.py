@@ -7,7 +7,12 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Self
 
-from deltadyn.messages import MAX_VALUE_CHARACTERS, readable, shorten
+from deltadyn.messages import (
+    MAX_MESSAGE_CHARACTERS,
+    MAX_VALUE_CHARACTERS,
+    readable,
+    shorten,
+)
 
 
 class DeltadynError(Exception):
@@ -82,8 +87,8 @@ class FileError(InputError):
 class RobotFileError(FileError, RobotError):
     """A robot file that cannot be read or written.
 
-    A file may have several errors: this is the first, `others` are the rest, and the message has a
-    line for each.
+    A file may have several errors: this is the first, `others` are the rest. The message has a line
+    for each, as far as a message goes, and says how many more there are.
     """
 
     others: tuple[RobotFileError, ...] = ()
@@ -98,8 +103,19 @@ class RobotFileError(FileError, RobotError):
         """The first of some errors, with the others."""
         first, *others = errors
         first.others = tuple(others)
-        first.args = ("\n".join(str(error) for error in errors),)
+        sentences = [str(error) for error in errors]
+        shown = len(sentences)
+        while shown > 1 and len(first._lines(sentences, shown)) > MAX_MESSAGE_CHARACTERS:
+            shown -= 1
+        first.args = (first._lines(sentences, shown),)
         return first
+
+    @staticmethod
+    def _lines(sentences: Sequence[str], shown: int) -> str:
+        """The first sentences as lines, and how many more there are."""
+        more = len(sentences) - shown
+        rest = f"{more} more error{'s' * (more > 1)} in this file"
+        return "\n".join([*sentences[:shown], *([rest] if more else [])])
 
 
 class OldFileWarning(UserWarning):
