@@ -111,12 +111,13 @@ def test_figures_of_the_other_benchmarks(tmp_path: Path) -> None:
         assert nightly.foreign(tmp_path).reached is reached
     stands = {"offset_deg": [0, 0, 0], "answer": "cannot tell"}
     off = {"offset_deg": [0, 12.0, 0], "answer": "right"}
-    for cases, reached in (
+    homing: tuple[tuple[list[dict[str, object]], bool], ...] = (
         ([stands, off], True),
         ([stands | {"answer": "wrong"}, off], False),
         ([stands, off | {"answer": "wrong"}], False),
         ([], False),
-    ):
+    )
+    for cases, reached in homing:
         (tmp_path / "homing.json").write_text(json.dumps(cases))
         assert nightly.homing(tmp_path).reached is reached
     for count, reached in ((24, True), (25, False)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_what_was_done_is_in_the_data_of_a_fit(tmp_path: Path) -> None:
         ({"start": 7.0}, "no row in the times that are wanted .*times of the log, 0 to 0.999 s"),
     ],
 )
-def test_wrong_choices_are_refused(tmp_path: Path, options: dict[str, object], told: str) -> None:
+def test_wrong_choices_are_refused(tmp_path: Path, options: dict[str, Any], told: str) -> None:
     path = file_with(tmp_path / "log.csv", {})
     with pytest.raises(InputError, match=told):
         read_recording(path, **options)

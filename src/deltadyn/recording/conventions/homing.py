@@ -29,6 +29,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deltadyn.arrays import FloatArray
 from deltadyn.recording.conventions.candidates import Candidate
@@ -134,7 +135,7 @@ def judge_homing(
     none = candidate.shifted(np.zeros(robot.legs))
     starts = {none.offset: none, candidate.offset: candidate}
     found = min(
-        (refine(robot, samples, start, moving, "all") for start in starts.values()),
+        (refine(robot, samples, start, moving.tolist(), "all") for start in starts.values()),
         key=lambda item: item.cost,
     )
     b = np.asarray(found.candidate.offset)[moving]
@@ -155,7 +156,7 @@ def judge_homing(
     offsets = np.zeros(robot.legs)
     if chosen:
         start = candidate.shifted(_spread(b[list(chosen)], moving[list(chosen)], robot.legs))
-        best = refine(robot, samples, start, moving[list(chosen)], "all")
+        best = refine(robot, samples, start, moving[list(chosen)].tolist(), "all")
         offsets = np.asarray(best.candidate.offset)
     pairs = np.array([fit.beside(i, chosen) for i in range(len(b))]).reshape(-1, 2)
     open_arms = {
@@ -170,9 +171,10 @@ def judge_homing(
     uncertain = tuple(
         UncertainOffset(
             int(moving[i]),
-            *pairs[i].tolist(),
-            float(constants[moving[i]]),
-            i in chosen or _is_seen(*(pairs[i] / rad).tolist(), settings),
+            offset=float(pairs[i, 0]),
+            deviation=float(pairs[i, 1]),
+            constant=float(constants[moving[i]]),
+            seen=i in chosen or _is_seen(pairs[i, 0] / rad, pairs[i, 1] / rad, settings),
         )
         for i in sorted(open_arms)
     )
@@ -239,7 +241,7 @@ def _excludes_harm(offset: float, deviation: float, settings: HomingSettings) ->
     return abs(offset) + 2 * deviation < settings.harmful_rad
 
 
-def _spread(values: FloatArray, arms: FloatArray, legs: int) -> FloatArray:
+def _spread(values: FloatArray, arms: NDArray[np.intp], legs: int) -> FloatArray:
     """Values of some arms among all (legs,), 0 for the others."""
     out = np.zeros(legs)
     out[arms] = values
