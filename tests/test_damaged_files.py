@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,7 +254,7 @@ def test_times_of_no_clock_are_refused(tmp_path: Path, step: float) -> None:
     ],
 )
 def test_reading_options_of_another_kind_are_refused(
-    tmp_path: Path, option: str, value: object
+    tmp_path: Path, option: str, value: Any
 ) -> None:
     (tmp_path / "log.csv").write_text("q1_rad,q2_rad,q3_rad\n0.1,0.2,0.3\n")
     with pytest.raises(DeltadynError, match=option.replace("columns", "column map")):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from benchmarks.states import Row, summary
-from tools import coverage, mutants, sanitize
+from tools import coverage, kernel_builds, mutants, sanitize
 from tools.mutants import Mutant, Verdict, Witnesses
 
 from deltadyn import backends
@@ -274,7 +274,7 @@ def test_figures_of_coverage() -> None:
 
 def test_every_kernel_takes_numbers_of_every_kind() -> None:
     """The widths are those of the generated table; under sanitizers in `make nightly`."""
-    header = (sanitize.ROOT / sanitize.BACKENDS / "generated" / "table.h").read_text("utf-8")
+    header = (sanitize.ROOT / kernel_builds.BACKENDS / "generated" / "table.h").read_text("utf-8")
     assert set(KERNELS) == set(sanitize.table(header))
     if not backends.available():
         pytest.skip(f"no compiled kernels: {backends.status()}")

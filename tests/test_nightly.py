@@ -109,8 +109,8 @@ def test_figures_of_the_other_benchmarks(tmp_path: Path) -> None:
     ):
         (tmp_path / "foreign.json").write_text(json.dumps(cases))
         assert nightly.foreign(tmp_path).reached is reached
-    stands = {"offset_deg": [0, 0, 0], "answer": "cannot tell"}
-    off = {"offset_deg": [0, 12.0, 0], "answer": "right"}
+    stands: dict[str, object] = {"offset_deg": [0, 0, 0], "answer": "cannot tell"}
+    off: dict[str, object] = {"offset_deg": [0, 12.0, 0], "answer": "right"}
     homing: tuple[tuple[list[dict[str, object]], bool], ...] = (
         ([stands, off], True),
         ([stands | {"answer": "wrong"}, off], False),

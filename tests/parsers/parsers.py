@@ -638,7 +638,9 @@ def tdms(folder: Path) -> Parser:
             if number:
                 writer.write_segment(objects)
         goods.append({"log.tdms": path.read_bytes()})
-    stamped = {"Time": (np.datetime64("2026-05-03T02:00:00", "us") + 1000 * np.arange(ROWS), {})}
+    stamped: dict[str, Any] = {
+        "Time": (np.datetime64("2026-05-03T02:00:00", "us") + 1000 * np.arange(ROWS), {})
+    }
     several = folder / "several.tdms"
     with nptdms.TdmsWriter(several) as writer:
         for number, part in enumerate((slice(0, 8), slice(8, ROWS))):
