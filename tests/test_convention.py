@@ -99,12 +99,6 @@ def test_tables_for_the_controller_have_it(tmp_path: Path, coordinates: Coordina
     np.testing.assert_allclose(again.qdd, motion.qdd, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("target", ["c", "structured-text", "fmu", "sheets"])
-def test_exports_refuse_it_by_name(tmp_path: Path, target: str) -> None:
-    with pytest.raises(InputError, match=r"sensors\.eccentricity"):
-        dd.export(robot(), target, tmp_path)
-
-
 def test_accelerations_want_their_rates() -> None:
     with pytest.raises(InputError, match="accelerations"):
         from_controller(robot(), Angles(np.zeros(3), None, np.zeros(3)))

@@ -185,12 +185,13 @@ def test_an_error_is_json_where_json_was_asked_for() -> None:
 
 def test_a_full_disk_has_its_own_hint() -> None:
     @click.command()
+    @click.option("--out", default="x.csv")
     @guarded
-    def full() -> None:
+    def full(out: str) -> None:
         try:
             raise OSError(errno.ENOSPC, "No space left on device")
         except OSError as error:
-            raise RecordingFileError("log", "x", "a path", path="x.csv") from error
+            raise RecordingFileError("log", "x", "a path", path=out) from error
 
     run = CliRunner().invoke(full)
     assert run.exit_code == 2

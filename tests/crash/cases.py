@@ -165,6 +165,19 @@ CASES: dict[str, Case] = {
         beside=False,
         slow=True,
     ),
+    "history correct": Case(
+        ("history", "correct", "1", "--note", "b", "--reason", "r", "--store", "work/history.db"),
+        (*_ADD, LOG, "--time", "2020-05-01T00:00:00+00:00", "--store", "work/history.db"),
+        beside=False,
+        slow=True,
+    ),
+    "history remove": Case(
+        ("history", "remove", "1", "--reason", "r", "--store", "work/history.db"),
+        (*_ADD, LOG, "--time", "2020-05-01T00:00:00+00:00", "--store", "work/history.db"),
+        beside=False,
+        slow=True,
+        again=2,
+    ),
     "history export": Case(("history", "export", "--out", "work/tables", *_STORE), slow=True),
     "history refit": Case(("history", "refit", "7", "--out", "work/mine", *_STORE), slow=True),
     "history backup": Case(("history", "backup", "work/copy.db", *_STORE), (), slow=True),
@@ -205,6 +218,7 @@ CASES: dict[str, Case] = {
 
 #: Commands that write no file, and why.
 NOTHING = {
+    "history journal": "prints",
     "history list": "prints",
     "history show": "prints",
     "robots": "prints",

@@ -174,7 +174,7 @@ def judge_homing(
             offset=float(pairs[i, 0]),
             deviation=float(pairs[i, 1]),
             constant=float(constants[moving[i]]),
-            seen=i in chosen or _is_seen(pairs[i, 0] / rad, pairs[i, 1] / rad, settings),
+            seen=bool(i in chosen or _is_seen(pairs[i, 0] / rad, pairs[i, 1] / rad, settings)),
         )
         for i in sorted(open_arms)
     )
