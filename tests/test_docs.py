@@ -229,8 +229,14 @@ def given_names() -> dict[str, Any]:
     return {"np": np, "dd": dd, "robot": robot, "motion": motion, **names}
 
 
+# Pages whose code needs optional packages.
+NEED_PACKAGES = {"gpu.md", "export-models.md"}
 WITH_CODE = [
-    pytest.param(page, id=page.relative_to(DOCS).with_suffix("").as_posix())
+    pytest.param(
+        page,
+        id=page.relative_to(DOCS).with_suffix("").as_posix(),
+        marks=[pytest.mark.full] if page.name in NEED_PACKAGES else [],
+    )
     for page in PAGES
     if BLOCK.search(page.read_text("utf-8")) and str(page.relative_to(DOCS)) not in RUN_ELSEWHERE
 ]

@@ -1,6 +1,7 @@
 """Damaged inputs for every parser: none ends in a foreign error, a hang, or code that is run.
 
-`make nightly` reads fifty times as many.
+`make test` reads some for each parser that needs no optional package, `make test-all` thousands for
+all, and `make nightly` fifty times as many.
 """
 
 from __future__ import annotations
@@ -9,38 +10,44 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.parsers.parsers import FEWER, PARSERS
+from tests.parsers.parsers import FEWER, PACKAGES, PARSERS
 
 pytest.importorskip("resource", reason="limits of processes need a Unix system")
 
 ROOT = Path(__file__).parents[1]
 CASES = 2000
+FEW_CASES = 60
 SEED = 18
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """One program for all: what it loads is loaded once."""
-    out = tmp_path_factory.mktemp("parsers")
+def read_damaged(out: Path, names: list[str], cases: int) -> None:
+    """Read damaged inputs of these parsers in one program: what it loads is loaded once."""
     command = [sys.executable, "-m", "tests.parsers", "--quick", "--inline", "--out", str(out)]
+    command += [part for name in names for part in ("--only", name)]
     subprocess.run(
-        [*command, "--cases", str(CASES), "--seed", str(SEED)],
+        [*command, "--cases", str(cases), "--seed", str(SEED)],
         cwd=ROOT,
         check=False,
         stdout=subprocess.DEVNULL,
     )
-    return {item["parser"]: item for item in json.loads((out / "results.json").read_text())}
+    results = json.loads((out / "results.json").read_text())
+    assert [item["parser"] for item in results] == names
+    for found in results:
+        name = found["parser"]
+        assert not found["failures"], "\n".join(found["failures"][:5])
+        assert found["cases"] == min(cases, FEWER.get(name, cases)), name
+        assert found["read"] > 0, name
 
 
-@pytest.mark.parametrize("name", PARSERS)
-def test_damaged_inputs(results: dict[str, dict[str, Any]], name: str) -> None:
-    found = results[name]
-    assert not found["failures"], "\n".join(found["failures"][:5])
-    assert found["cases"] == FEWER.get(name, CASES)
-    assert found["read"] > 0
+def test_some_damaged_inputs(tmp_path: Path) -> None:
+    read_damaged(tmp_path, [name for name in PARSERS if name not in PACKAGES], FEW_CASES)
+
+
+@pytest.mark.full
+def test_damaged_inputs(tmp_path: Path) -> None:
+    read_damaged(tmp_path, [*PARSERS], CASES)
 
 
 #: A parser with every fault, by the first byte of its input.

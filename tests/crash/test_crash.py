@@ -25,7 +25,13 @@ pytestmark = pytest.mark.skipif(
     reason="the shim is for Linux and needs gcc",
 )
 KILLS, FAILED = 2, 1  # of a case
-QUICK = ("init", "export c", "simulate to Parquet", "calibrate --plan", "export in a project")
+QUICK = (
+    "init",
+    "export c",
+    pytest.param("simulate to Parquet", marks=pytest.mark.full),  # needs pyarrow
+    "calibrate --plan",
+    "export in a project",
+)
 
 
 @pytest.fixture(scope="module")

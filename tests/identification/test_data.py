@@ -133,7 +133,9 @@ def test_wrong_recordings_are_refused(robot: Robot, exact: Recording) -> None:
         prepare(robot, still)
     bad = exact.tau.copy()
     bad[7, 1] = np.nan
-    with pytest.raises(InputError, match=r"tau at 'exact', row 7 \(t 0\.007 s\), axis 2 is nan; .*repair"):
+    with pytest.raises(
+        InputError, match=r"tau at 'exact', row 7 \(t 0\.007 s\), axis 2 is nan; .*repair"
+    ):
         prepare(robot, exact.replace(tau=bad))
     t = exact.t.copy()
     t[5] = t[4]

@@ -869,6 +869,18 @@ PARSERS: dict[str, Callable[[Path], Parser]] = {
     "calibration bag": calibration_bag,
 }
 
+#: Packages beyond the small environment that a parser reads by: `make test-all` has them.
+PACKAGES = {
+    "MAT 7.3": "h5py",
+    "Parquet": "pyarrow",
+    "LeRobot": "pyarrow",
+    "ROS 2 db3": "rosbags",
+    "MCAP": "rosbags",
+    "TDMS": "nptdms",
+    "history": "sqlalchemy",
+    "calibration bag": "rosbags",
+}
+
 #: Inputs in CI, where a read takes more than some 2 ms; of the others 2,000.
 FEWER = {
     "studio.json": 300,
