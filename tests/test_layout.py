@@ -23,6 +23,7 @@ LAYERS = (
     "arrays",
     "tracing",
     "small",
+    "tape",
     "progress",
     "units",
     "robot",
