@@ -9,7 +9,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # What the optional extension is built from: a change builds it again.
-KERNELS := setup.py $(wildcard src/deltadyn/backends/*/*.c src/deltadyn/backends/*/*.h)
+FORMULAS := robot kinematics dynamics backends backends/kernel_models tape
+KERNELS := setup.py $(wildcard src/deltadyn/backends/source/*) src/deltadyn/small.py \
+	$(foreach folder,$(FORMULAS),$(wildcard src/deltadyn/$(folder)/*.py))
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,12 @@
-"""The optional extension: without a compiler the package installs and runs on NumPy alone."""
+"""The optional extension: without a compiler the package installs and runs on NumPy alone.
+
+Its C is traced from the package's formulas when it is built, by a process that needs NumPy and
+PyYAML, and goes into the folder of the build.
+"""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from tempfile import TemporaryDirectory
@@ -10,6 +16,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
 BACKENDS = "src/deltadyn/backends"
+TRACER = "deltadyn.backends.kernel_models.headers"
 # Vectors need square roots without errno. No -ffast-math: NaN marks what does not exist. No
 # contraction: every processor gives the same bits, but for tanh and exp.
 FLAGS = ("-std=gnu99", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
@@ -19,6 +26,11 @@ QUICK = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-DDELTADYN_FEW
 # The same for Microsoft's compiler: C11 has `restrict` and the standard's macros with any number of
 # arguments; fp:precise contracts nothing without /arch. It has no library m.
 MICROSOFT = ("/std:c11", "/Zc:preprocessor", "/utf-8", "/O2", "/fp:precise")
+#: Instructions of the generations of x86-64 processors, by the names of /proc/cpuinfo.
+LEVELS = {
+    4: {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    3: {"avx2", "bmi1", "bmi2", "fma", "movbe"},
+}
 LONGEST_FIRST = ("_simulation", "_platforms", "_actuations", "_kernels", "_float")
 
 
@@ -27,6 +39,40 @@ def arguments_of(kind: str, name: str) -> tuple[str, ...]:
     if kind == "msvc":
         return MICROSOFT
     return (*FLAGS, *(("-O3",) if name in ("_kernels", "_simulation") else QUICK))
+
+
+def write_traced_headers(folder: str) -> str:
+    """Write the C of the kernels into a folder; gives its digest."""
+    path = os.pathsep.join([os.path.abspath("src"), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": path, "DELTADYN_KERNELS": "off"}
+    command = [sys.executable, "-P", "-m", TRACER, folder]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise CompileError(f"the formulas of the kernels cannot be traced:\n{done.stderr}")
+    return done.stdout.strip()
+
+
+def is_built(library: str, digest: str, sources: list[str]) -> bool:
+    """Whether a library of the same formulas is there, newer than the C that is written by hand."""
+    if not os.path.isfile(library):
+        return False
+    time = os.path.getmtime(library)
+    with open(library, "rb") as file:
+        known = digest.encode() in file.read()
+    return known and all(os.path.getmtime(path) < time for path in sources)
+
+
+def words_of_processor(facts: str) -> tuple[str, ...]:
+    """Words that compile for this processor alone; none where its generation is not known.
+
+    `facts` is the text of /proc/cpuinfo. They are for an installation that stays here: the
+    extension then refuses to load where the instructions are not there.
+    """
+    flags = set(facts.partition("flags")[2].partition("\n")[0].split())
+    for level, needed in LEVELS.items():
+        if needed <= flags:
+            return (f"-march=x86-64-v{level}", "-DCLONES=", f"-DDELTADYN_LEVEL={level}")
+    return ()
 
 
 def libraries_of(kind: str) -> list[str]:
@@ -38,13 +84,23 @@ class BuildTogether(build_ext):
     """The sources of the extension, each by a process of its own, as many as there are cores."""
 
     def build_extension(self, ext: Extension) -> None:
+        traced = os.path.abspath(os.path.join(self.build_temp, "kernels"))
+        digest = write_traced_headers(os.path.join(traced, "traced"))
+        library = self.get_ext_fullpath(ext.name)
+        if not self.force and is_built(library, digest, [*ext.sources, *ext.depends]):
+            print(f"{library} is of these formulas")
+            return
+        self.force = True  # the times of files do not tell what formulas a library is of
+        ext.include_dirs = [traced, *ext.include_dirs]
         kind = self.compiler.compiler_type
         compile_all = self.compiler.compile
-        unknown = set() if kind == "msvc" else self._unknown(QUICK)
+        here = self._words_of_processor(kind)
+        unknown = set() if kind == "msvc" else self._unknown((*QUICK, *here))
+        here = () if unknown & set(here) else here
 
         def compile_together(sources, **options):
             def compile_one(source):
-                own = arguments_of(kind, os.path.splitext(os.path.basename(source))[0])
+                own = arguments_of(kind, os.path.splitext(os.path.basename(source))[0]) + here
                 extra = [*options["extra_postargs"], *(word for word in own if word not in unknown)]
                 return compile_all([source], **{**options, "extra_postargs": extra})
 
@@ -59,6 +115,14 @@ class BuildTogether(build_ext):
             super().build_extension(ext)
         finally:
             self.compiler.compile = compile_all
+
+    def _words_of_processor(self, kind: str) -> tuple[str, ...]:
+        """Where the package is used from its sources: a third of the machine code of a wheel."""
+        stays = self.inplace or getattr(self, "editable_mode", False)
+        if kind != "unix" or not stays or not os.path.isfile("/proc/cpuinfo"):
+            return ()
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return words_of_processor(file.read())
 
     def _unknown(self, words: tuple[str, ...]) -> set[str]:
         """Those of the words that this compiler refuses: clang has no models of a vector's cost."""
@@ -86,7 +150,7 @@ setup(
         Extension(
             "deltadyn.backends._kernels",
             sources=sorted(glob(f"{BACKENDS}/source/*.c")),
-            depends=sorted(glob(f"{BACKENDS}/*/*.h")),
+            depends=["setup.py", *sorted(glob(f"{BACKENDS}/source/*.h"))],
             py_limited_api=True,
             optional=True,
         )

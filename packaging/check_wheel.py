@@ -21,7 +21,7 @@ import deltadyn as dd
 from deltadyn.backends import loader
 
 TOLERANCE = 1e-11  # of the largest torque: roundings, amplified near a singularity
-BUILT = (".pyc", ".so", ".pyd")
+BUILT = (".pyc", ".so", ".pyd", ".compared")
 CALLS = (
     "--version --verbose",
     "robots",

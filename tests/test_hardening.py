@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from benchmarks.states import Row, summary
-from tools import coverage, kernel_builds, mutants, sanitize
+from tools import coverage, mutants, sanitize
 from tools.mutants import Mutant, Verdict, Witnesses
 
 from deltadyn import backends
-from deltadyn.backends.generated.table import KERNELS
 
 TEXT = '''\
 """A module of 3 - 2 words."""
@@ -273,12 +272,10 @@ def test_figures_of_coverage() -> None:
 
 
 def test_every_kernel_takes_numbers_of_every_kind() -> None:
-    """The widths are those of the generated table; under sanitizers in `make nightly`."""
-    header = (sanitize.ROOT / kernel_builds.BACKENDS / "generated" / "table.h").read_text("utf-8")
-    assert set(KERNELS) == set(sanitize.table(header))
+    """Under sanitizers in `make nightly`."""
     if not backends.available():
         pytest.skip(f"no compiled kernels: {backends.status()}")
-    assert sanitize.random_calls(1) == len(KERNELS)
+    assert sanitize.random_calls(1) == len(sanitize.table()) > 100
     assert 100 < sanitize.random_texts(2000) < 1900
 
 

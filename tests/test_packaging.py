@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -53,7 +54,10 @@ class Compiler:
 
 
 def build(
-    setup: dict[str, Any], monkeypatch: pytest.MonkeyPatch, compiler: Compiler
+    setup: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    compiler: Compiler,
+    inplace: bool = False,
 ) -> SimpleNamespace:
     """What `build_extension` of setup.py asks of a compiler; setuptools' own part is left out."""
     (extension,) = setup["given"]["ext_modules"]
@@ -63,8 +67,11 @@ def build(
         self.objects = self.compiler.compile(ext.sources, extra_postargs=[])
 
     monkeypatch.setattr(base, "build_extension", compile_all)
+    space = setup["BuildTogether"].build_extension.__globals__
+    monkeypatch.setitem(space, "write_traced_headers", lambda folder: "digest")
     builder = object.__new__(setup["BuildTogether"])
-    builder.__dict__["compiler"] = compiler
+    builder.__dict__.update(compiler=compiler, build_temp="temp", force=False, inplace=inplace)
+    monkeypatch.setattr(base, "get_ext_fullpath", lambda *_: "no such library")
     builder.build_extension(extension)
     return SimpleNamespace(extension=extension, objects=builder.objects, calls=compiler.calls)
 
@@ -75,6 +82,7 @@ def test_microsofts_compiler_gets_its_own_words(
     found = build(setup, monkeypatch, Compiler("msvc"))
     assert set(found.calls) == {path.stem for path in SOURCES.glob("*.c")}
     assert found.extension.libraries == []
+    assert found.extension.include_dirs == [str(ROOT / "temp" / "kernels")]
     for words in found.calls.values():
         assert {"/O2", "/fp:precise", "/std:c11"} <= set(words)
         assert not [word for word in words if word.startswith("-")]
@@ -94,6 +102,43 @@ def test_clang_is_spared_what_it_does_not_know(
     assert "-ffp-contract=off" in clang.calls["_kernels"]
     order = [Path(name).name.removesuffix(".o") for name in gcc.objects]
     assert order == sorted(path.name for path in SOURCES.glob("*.c"))
+
+
+def test_an_installation_that_stays_is_compiled_for_its_processor(
+    setup: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = setup["words_of_processor"]
+    new = "avx2 bmi1 bmi2 fma movbe avx512f avx512bw avx512cd avx512dq avx512vl"
+    assert words(f"model name: x\nflags : fpu {new}\n")[0] == "-march=x86-64-v4"
+    assert words("flags : avx2 bmi1 bmi2 fma movbe\nbugs : avx512f")[0] == "-march=x86-64-v3"
+    assert words("flags : sse2") == words("Features : asimd") == ()
+    space = setup["BuildTogether"].build_extension.__globals__
+    monkeypatch.setitem(space, "words_of_processor", lambda _: ("-march=x86-64-v3",))
+    for inplace in (True, False):
+        found = build(setup, monkeypatch, Compiler("unix"), inplace)
+        assert ("-march=x86-64-v3" in found.calls["_kernels"]) is inplace
+    refused = build(setup, monkeypatch, Compiler("unix", ("-march=x86-64-v3",)), True)
+    assert "-march=x86-64-v3" not in refused.calls["_kernels"]
+
+
+def test_the_build_traces_the_formulas_and_compiles_other_ones_alone(
+    setup: dict[str, Any], tmp_path: Path
+) -> None:
+    headers = tmp_path / "traced"
+    digest = setup["write_traced_headers"](str(headers))
+    names = {path.name for path in headers.glob("*.h")}
+    assert {f"{name}.h" for name in ("table", "delta", "actuations", "platforms")} < names
+    assert f'"{digest}"' in (headers / "digest.h").read_text("utf-8")
+
+    library, source = tmp_path / "kernels.so", tmp_path / "written.c"
+    assert not setup["is_built"](str(library), digest, [])
+    source.write_text("int x;")
+    library.write_bytes(b"\0" + digest.encode() + b"\0")
+    os.utime(source, (1, 1))
+    assert setup["is_built"](str(library), digest, [str(source)])
+    assert not setup["is_built"](str(library), "0" * 16, [str(source)])
+    os.utime(library, (0, 0))
+    assert not setup["is_built"](str(library), digest, [str(source)])
 
 
 def test_every_source_keeps_to_the_stable_interface(setup: dict[str, Any]) -> None:
@@ -129,7 +174,9 @@ def test_the_conda_recipe_has_the_needs_of_the_package() -> None:
     assert run.pop("python") == table["requires-python"]
     assert run == needs(table["dependencies"])
     host = needs([text for text in recipe["requirements"]["host"] if "abi3" not in text])
-    assert host["setuptools"] == needs(project()["build-system"]["requires"])["setuptools"]
+    assert needs(project()["build-system"]["requires"]).items() <= host.items()
+    for name in ("numpy", "pyyaml"):  # what traces the kernels
+        assert host[name] == run[name]
     (entry,) = recipe["build"]["python"]["entry_points"]
     assert entry == f"deltadyn = {table['scripts']['deltadyn']}"
     files = [name for test in recipe["tests"] for name in test.get("files", {}).get("source", [])]

@@ -8,6 +8,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+from deltadyn.backends.kernel_models.headers import write_headers
 from tools.dependencies import ROOT
 
 BACKENDS = Path("src") / "deltadyn" / "backends"
@@ -23,10 +24,12 @@ def build_package(folder: Path, flags: Sequence[str], linked: Sequence[str] = ()
     shutil.copytree(
         ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__")
     )
-    include, objects = f"-I{sysconfig.get_path('include')}", []
+    write_headers(folder / "kernels" / "traced")
+    include = [f"-I{sysconfig.get_path('include')}", f"-I{folder / 'kernels'}"]
+    objects = []
     for source in sorted((folder / BACKENDS / "source").glob("*.c")):
         objects.append(folder / f"{source.stem}.o")
-        words = [*BASE_FLAGS, *flags, include, "-c", str(source), "-o", str(objects[-1])]
+        words = [*BASE_FLAGS, *flags, *include, "-c", str(source), "-o", str(objects[-1])]
         subprocess.run([gcc, *words], check=True)
     library = folder / BACKENDS / "_kernels.abi3.so"
     words = ["-shared", *linked, *map(str, objects), "-o", str(library), "-lm"]

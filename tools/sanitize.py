@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.kernel_builds import BACKENDS, build_package
+from tools.kernel_builds import build_package
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ("-O1", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off")
@@ -69,7 +69,6 @@ ODD_CELLS = (
 )
 MARKS = (",", ";", "\t", "|", "", "\n", "\r", "0", ".", "-", "e", '"', " ")
 LENGTHS = (0, 1, 2, 7, 8, 9, 31, 33, 64, 100)
-ROW = re.compile(r"X\((\w+), (\d+),[^(]*\(([\d, ]+)\), \(([\d, ]+)\)\)")
 
 
 def exports(compiler: str, calls: int) -> Iterator[tuple[str, Callable[[], int]]]:
@@ -148,28 +147,31 @@ def _library(gcc: str, name: str) -> str:
     return str(Path(found.stdout.strip()).resolve())
 
 
-def table(text: str) -> dict[str, tuple[int, tuple[int, ...], tuple[int, ...]]]:
+def table() -> dict[str, tuple[int, tuple[int, ...], tuple[int, ...]]]:
     """Numbers of the robot, widths of inputs and of outputs of every kernel."""
-    found = {}
-    for name, par, inputs, outputs in ROW.findall(text):
-        read, written = (tuple(map(int, part.split(",")))[1:] for part in (inputs, outputs))
-        found[name] = int(par), read, written
-    return found
+    from deltadyn.backends.kernel_models.kernels import kernels
+
+    return {
+        model.name: (
+            model.parameters,
+            tuple(width for _, width in model.inputs),
+            tuple(width for _, width in model.outputs),
+        )
+        for part in kernels().values()
+        for model in part
+    }
 
 
 def random_calls(calls: int, seed: int = 0) -> int:
     """Call every kernel with numbers of all kinds; what it writes must be as wide as it says."""
     from deltadyn.backends import loader
-    from deltadyn.backends.generated.table import KERNELS
 
-    header = ROOT / BACKENDS / "generated" / "table.h"
-    widths, rng, made = table(header.read_text("utf-8")), np.random.default_rng(seed), 0
-    missing = [name for name in KERNELS if name not in widths]
-    if missing or not loader.available():
-        raise RuntimeError(f"kernels: {loader.status()}; without widths: {missing}")
+    widths, rng, made = table(), np.random.default_rng(seed), 0
+    if not loader.available():
+        raise RuntimeError(f"kernels: {loader.status()}")
     longest = max(par for par, _, _ in widths.values())
     while made < calls:
-        for name in KERNELS:
+        for name in widths:
             _, read, written = widths[name]
             count = int(rng.choice(LENGTHS))
             par = numbers(rng, (longest,))

@@ -153,14 +153,15 @@ class PairsInverse(NamedTuple):
         apart = tuple(two[k] - one[k] for k in range(3))
         over = 1 / self.determinant
         free = dot(apart, cross(n34, a)) * over
-        w = -dot(apart, cross(n12, n34)) * over / (first - second)
+        w = -dot(apart, cross(n12, n34)) * over * (1 / (first - second))
         v = tuple(one[k] + free * n12[k] - first * w * a[k] for k in range(3))
-        return (*v, w / self.rate)
+        return (*v, w * (1 / self.rate))
 
     def solve_transposed(self, force: Parts) -> list[Component]:
         """lambda with S^T lambda = force: f1, f2 on the halves, each in the plane of its pair."""
         (n12, n34), a, (first, second) = self.normals, self.along, self.sigma
-        t = (force[3] / self.rate - second * dot(a, force)) / (first - second)
+        across = force[3] * (1 / self.rate) - second * dot(a, force)
+        t = across * (1 / (first - second))
         lead, over = dot(n34, force), 1 / self.determinant
         turned, both = cross(a, n12), cross(n12, n34)
         f1 = tuple((lead * turned[k] + t * both[k]) * over for k in range(3))

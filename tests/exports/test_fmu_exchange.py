@@ -33,9 +33,10 @@ from tests.exports.test_fmu_plant import FORCE, LOADS, PAYLOAD, START
 
 import deltadyn as dd
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.kernel_models.kernels import kernel_function, models_by_name
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.exports.check_points import check_points
-from deltadyn.exports.common import INTERFACE_VERSION, kernel_sources
+from deltadyn.exports.common import INTERFACE_VERSION, single_sample
 from deltadyn.exports.fmu import compiled, compiler
 from deltadyn.exports.fmu.tangents import CHANGING, tangent
 from deltadyn.simulation.rollout import rollout
@@ -56,12 +57,12 @@ REFERENCES = {
 def as_python(source: str, inputs: str) -> Callable[..., list[Any]]:
     """A generated function as one of Python, which takes complex numbers."""
     body = source[source.index("{") + 1 : source.rindex("}")]
-    body = body.replace(" * stride]", "]").replace(" * step]", "]").replace("(real)", "")
+    body = body.replace("(real)", "")
     body = re.sub(r"\(void\)\w+;", "", body).replace("const real ", "").replace(";", "")
     body = body.replace("REAL_SQRT", "sqrt").replace("REAL_ABS", "size")
-    body = re.sub(r"!(\(v\d+) < 0\.0\)", r"(not \1 < 0.0))", body)
-    body = re.sub(r"= (.*) \? (.*) : (.*)", r"= (\2) if (\1) else (\3)", body)
-    body = re.sub(r"(\b\w+) < 0\.0", r"real(\1) < 0.0", body)
+    body = re.sub(
+        r"= (\S+) < (\S+) \? (\S+) : (\S+)", r"= (\3) if real(\1) < real(\2) else (\4)", body
+    )
     lines = "\n".join(f"    {line.strip()}" for line in body.splitlines() if line.strip())
     space: dict[str, Any] = {
         "sqrt": np.lib.scimath.sqrt,
@@ -80,10 +81,9 @@ DIFFERENTIATED = r"(joint_state|platform_state|state_torque|friction|passive)(_\
     ["state_torque_4", "joint_state", "platform_state_rail_helical", "friction_3", "passive_4"],
 )
 def test_derivatives_are_those_of_the_generated_functions(name: str) -> None:
-    source = kernel_sources()[name]
+    source, function = single_sample(name, reach=False), kernel_function(name)
     rng = np.random.default_rng(len(name))
-    places = {key: {int(k) for k in re.findall(rf"\b{key}\[(\d+)", source)} for key in "xy"}
-    x, par = rng.normal(size=max(places["x"]) + 1), 1.0 + rng.random(200)
+    x, par = rng.normal(size=function.inputs["x"]), 1.0 + rng.random(200)
     if name in ("joint_state", "passive_4"):  # arms and struts that meet
         par = packed_parameters(dd.load_robot("example-delta-4"))
         q, at = 0.3 + 0.1 * x[:4], 9 if name == "joint_state" else 4
@@ -92,21 +92,21 @@ def test_derivatives_are_those_of_the_generated_functions(name: str) -> None:
     dx, dpar = rng.normal(size=x.size), np.zeros(200)
     dpar[list(CHANGING)] = rng.normal(size=len(CHANGING))
     h = 1e-150  # no difference is taken: the step costs no digit
-    stepped = np.zeros(max(places["y"]) + 1, dtype=complex)
+    stepped = np.zeros(len(function.results), dtype=complex)
     primal = as_python(source, "par, x, y")
     primal(par + 1j * h * dpar[: par.size], x + 1j * h * dx, stepped)
     changes = np.zeros(stepped.size, dtype=complex)
-    as_python(tangent(source), "par, dpar, x, dx, dy")(par, dpar, x, dx, changes)
+    as_python(tangent(name), "par, dpar, x, dx, dy")(par, dpar, x, dx, changes)
     expected = stepped.imag / h
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(changes.real, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
 def test_every_generated_function_of_a_unit_has_derivatives() -> None:
-    names = [name for name in kernel_sources() if re.fullmatch(DIFFERENTIATED, name)]
+    names = [name for name in models_by_name() if re.fullmatch(DIFFERENTIATED, name)]
     assert len(names) > 30
     for name in names:
-        assert f"deltadyn_{name}_change(" in tangent(kernel_sources()[name])
+        assert f"deltadyn_{name}_change(" in tangent(name)
 
 
 # The units.

@@ -17,7 +17,7 @@ from tests.kernels.robots import wide_robot
 
 import deltadyn as dd
 from deltadyn import backends as kernels
-from deltadyn.backends.generated.table import KERNELS
+from deltadyn.backends.kernel_models.kernels import kernels as kernel_parts
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.dynamics import exact_parameters, packed_parameters
 from deltadyn.errors import InputError
@@ -26,6 +26,7 @@ from deltadyn.robot.settings import Friction
 needs_kernels = pytest.mark.skipif(
     not kernels.available(), reason=f"no compiled kernels: {kernels.status()}"
 )
+KERNELS = [model.name for part in kernel_parts().values() for model in part]
 FRICTION = Friction(viscous=0.3, coulomb=0.8, smoothing=0.05)
 
 
@@ -264,7 +265,7 @@ def test_the_package_runs_without_the_extension() -> None:
     for switch, before, said in (
         ("off", "", "switched off by DELTADYN_KERNELS=off"),
         (None, hidden, "not built: "),
-        (None, STALE, "built from other sources: install the package again"),
+        (None, STALE, "built from other formulas: install the package again"),
     ):
         done = in_new_process(switch, before)
         status, available, tau = done.stdout.split("|")

@@ -20,12 +20,17 @@ from tests.kernels.robots import wide_robot
 import deltadyn.backends
 from deltadyn import backends as kernels
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.generated.table import KERNELS, PLATFORMS
+from deltadyn.backends.kernel_models.headers import write_headers
+from deltadyn.backends.kernel_models.kernels import kernels as kernel_parts
+from deltadyn.backends.kernel_models.kernels import models_by_name
 from deltadyn.dynamics import packed_parameters
 from deltadyn.kinematics.state import State
 from deltadyn.robot import Robot
 
 FOLDER = Path(deltadyn.backends.__file__).parent
+PARTS = kernel_parts()
+THREE_LIMBS = [model.name for part in ("delta", "actuations") for model in PARTS[part]]
+KERNELS = [*THREE_LIMBS, *(model.name for model in PARTS["platforms"])]
 
 # A float has 24 bits: 6e-8. A result is a sum of some tens of products, some of them ten times
 # larger than it: 1e-6 of the largest entry was seen in these states; ten times that is allowed.
@@ -34,7 +39,7 @@ RELATIVE = 1e-5
 PROGRAM = """
 #define DELTADYN_DELTA
 #define DELTADYN_ACTUATIONS
-#define DELTADYN_CHOSEN(X) DELTADYN_KERNELS(X) DELTADYN_ACTUATION_KERNELS(X)
+#define DELTADYN_CHOSEN(X) DELTADYN_DELTA_KERNELS(X) DELTADYN_ACTUATIONS_KERNELS(X)
 #include "tables.h"
 
 ptrdiff_t run_floats(
@@ -61,12 +66,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     folder = tmp_path_factory.mktemp("floats")
     source, made = folder / "floats.c", folder / "floats.so"
     source.write_text(PROGRAM, "utf-8")
+    write_headers(folder / "traced")
     flags = ["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Wdouble-promotion", "-Werror"]
     flags += ["-Wfloat-conversion", "-DDELTADYN_FLOAT=1", "-DCLONES=", "-fno-math-errno", "-fPIC"]
     command = [
         compiler,
         *flags,
         f"-I{FOLDER / 'source'}",
+        f"-I{folder}",
         "-shared",
         str(source),
         "-o",
@@ -81,12 +88,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 def widths(name: str) -> tuple[list[int], list[int]]:
-    """Widths of the inputs and outputs of a kernel, from its row in the C table."""
-    text = (FOLDER / "generated" / "table.h").read_text("utf-8")
-    found = re.search(rf"X\({name}, [\d, ]+, \((\d[\d, ]*)\), \((\d[\d, ]*)\)\)", text)
-    assert found is not None
-    inputs, outputs = ([int(word) for word in group.split(",")[1:]] for group in found.groups())
-    return inputs, outputs
+    """Widths of the inputs and outputs of a kernel."""
+    model = models_by_name()[name]
+    return [width for _, width in model.inputs], [width for _, width in model.outputs]
 
 
 def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
@@ -123,7 +127,7 @@ def motion_of(name: str, robot: Robot, state: State) -> list[FloatArray]:
 
 @pytest.mark.full
 @needs_kernels
-@pytest.mark.parametrize("name", KERNELS[:PLATFORMS])
+@pytest.mark.parametrize("name", THREE_LIMBS)
 def test_floats_give_what_doubles_give(name: str, library: ctypes.CDLL) -> None:
     dof = 4 if "_4" in name else 3
     robot = make_robot(dof, False, friction=full_friction(dof, passive=(), smoothing=0.5))

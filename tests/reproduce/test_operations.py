@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from deltadyn.backends.straight_line import SYMBOLS
 from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.report.papers.audit import counts_table
 from deltadyn.reproduce import operation_counts
 from deltadyn.reproduce.audit.operations import (
+    SYMBOLS,
     TABLE_6,
     Count,
     Operations,

@@ -14,7 +14,6 @@ from tests.dynamics.factory import KIND_NAMES, KINDS, full_friction, make_robot,
 
 import deltadyn as dd
 import deltadyn.simulation
-from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics.friction import passive_friction
 from deltadyn.robot import Robot
 from deltadyn.simulation.drive.drivetrain import Drivetrain, accelerations_with_losses
@@ -22,6 +21,8 @@ from deltadyn.simulation.plant.machine import build_machine
 from deltadyn.simulation.plant.mechanism import Mechanism
 from deltadyn.simulation.plant.numerics import solve_symmetric, times_symmetric
 from deltadyn.simulation.presets import Preset
+from deltadyn.tape.tape import SCALARS
+from deltadyn.tape.write_python import straight_line
 
 ROUNDING = 1e-10  # relative to torques of some 100 N m
 
@@ -92,22 +93,22 @@ def test_symmetric_solver_refuses_an_indefinite_matrix() -> None:
 
 def example(x: Sequence[Any]) -> list[Any]:
     a, b, c = x
-    unused = SYMBOLS.sqrt(a * b * c)
+    unused = SCALARS.sqrt(a * b * c)
     assert unused is not None
-    root = SYMBOLS.sqrt(a * a + 1)
-    turned = SYMBOLS.sin(b) * SYMBOLS.cos(b) + SYMBOLS.tanh(c)
+    root = SCALARS.sqrt(a * a + 1)
+    turned = SCALARS.sin(b) * SCALARS.cos(b) + SCALARS.tanh(c)
     return [
         root,
         (b - a) * (b - a) / root,
         0 * a + 1 * b - 0,
         -1 * c + (2 - c) / 3,
-        SYMBOLS.where(a < b, turned, -turned),
+        SCALARS.where(a < b, turned, -turned),
         7.0,
         0 - c,
         0 / c,
         c / 1,
         1 / c,
-        SYMBOLS.exp(-(a * a)) + SYMBOLS.abs(a),
+        SCALARS.exp(-(a * a)) + SCALARS.abs(a),
     ]
 
 
@@ -119,7 +120,7 @@ def test_straight_line_function_does_what_the_code_does() -> None:
 
 def test_straight_line_keeps_each_step_once_and_only_what_is_needed() -> None:
     compiled = straight_line(
-        2, lambda x: [SYMBOLS.cos(x[0] * x[1]), SYMBOLS.cos(x[1] * x[0]) + 1, 0 * x[0]]
+        2, lambda x: [SCALARS.cos(x[0] * x[1]), SCALARS.cos(x[1] * x[0]) + 1, 0 * x[0]]
     )
     steps = compiled.__code__.co_varnames[2:]
     assert len(steps) == 3  # product, cosine, sum

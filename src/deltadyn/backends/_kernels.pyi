@@ -1,6 +1,9 @@
 from typing import Any
 
+KERNELS: str
 DIGEST: str
+TEXTS: str
+SOURCES: str
 
 def run(number: int, friction: bool, par: Any, /, *arrays: Any) -> int: ...
 def fill(number: int, friction: bool, par: Any, places: Any, /, *arrays: Any) -> int: ...

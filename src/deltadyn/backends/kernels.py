@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from deltadyn.arrays import FloatArray
 from deltadyn.backends import fits as kernels_fit
 from deltadyn.backends import packed
 from deltadyn.backends import run as run_kernel
-from deltadyn.backends.generated.table import ROWS
 from deltadyn.backends.limbs import compiled
 from deltadyn.backends.loader import fill as fill_kernel
 from deltadyn.backends.loader import known, run_row
@@ -184,7 +184,15 @@ def compiled_rows(robot: Robot, state: State, out: Sequence[FloatArray]) -> None
 
 def inertial_places(robot: Robot) -> tuple[tuple[int, ...], ...]:
     """For each axis which of the inertial columns, per arm and with sine terms, move it."""
-    return ROWS[parts_of(actuation(robot))[1] or robot.dof]
+    return _inertial_places(robot.dof, parts_of(actuation(robot))[1])
+
+
+@lru_cache(maxsize=16)
+def _inertial_places(dof: int, platform: str) -> tuple[tuple[int, ...], ...]:
+    # The kernels are written with the names of `dynamics`, which imports this module.
+    from deltadyn.backends.kernel_models.columns import row_places
+
+    return row_places(dof, platform)
 
 
 def drive_columns_compiled(robot: Robot, state: State) -> bool:

@@ -15,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, as_float
-from deltadyn.backends.generated.table import DIGEST, KERNELS
 from deltadyn.backends.layout import KINDS, PLACES
+from deltadyn.backends.stale import is_stale
 from deltadyn.errors import InputError
 
 SWITCH = "DELTADYN_KERNELS"
 THREADED = 50_000  # samples from which threads pay
 PIECE = 16_384  # samples that a thread takes at a time
 
-_NUMBERS = {name: number for number, name in enumerate(KERNELS)}
 Array = npt.NDArray[np.floating[Any]]
 
 
@@ -52,12 +51,22 @@ def _import() -> _Loaded:
         module = import_module("deltadyn.backends._kernels")
     except ImportError as error:
         return _Loaded(None, f"not built: {error}")
-    if module.DIGEST != DIGEST:
-        return _Loaded(None, "built from other sources: install the package again")
+    if is_stale(module):
+        return _Loaded(None, "built from other formulas: install the package again")
     return _Loaded(module, "compiled")
 
 
 _loaded = _load()
+_KERNELS = () if _loaded.module is None else tuple(_loaded.module.KERNELS.split())
+#: The number of every kernel that the extension has, by its name.
+_NUMBERS = {name: number for number, name in enumerate(_KERNELS)}
+
+
+def _module() -> ModuleType:
+    """The extension, for what has no other way."""
+    if _loaded.module is None:
+        raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
+    return _loaded.module
 
 
 def known(name: str) -> bool:
@@ -114,9 +123,7 @@ def run(
     Returns how many rows of the result are not finite. Arrays may have any strides. They hold
     doubles; torque kernels that start at a motion also work where all but `par` hold floats.
     """
-    module, number = _loaded.module, _NUMBERS[name]
-    if module is None:
-        raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
+    module, number = _module(), _NUMBERS[name]
     count = outputs[0].shape[0] if outputs[0].ndim == 2 else 1
     workers = threads() if count > THREADED else 1
     if workers == 1:
@@ -144,10 +151,7 @@ def fill(
     `places` holds -1 for a column that is left out, else twice its place, and one more where it
     is added to what an earlier column of the kernel put there.
     """
-    module, number = _loaded.module, _NUMBERS[name]
-    if module is None:
-        raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
-
+    module, number = _module(), _NUMBERS[name]
     if len(output) <= THREADED or threads() == 1:
         module.fill(number, False, par, places, *inputs, output)
         return
@@ -163,10 +167,7 @@ def fill(
 
 def run_row(name: str, par: FloatArray, friction: bool, *arrays: Any) -> int:
     """`run` for one sample without a look at the arrays, which the extension checks."""
-    module = _loaded.module
-    if module is None:
-        raise InputError("the compiled kernels", status(), "the NumPy path of the callers")
-    bad: int = module.run(_NUMBERS[name], friction, par, *arrays)
+    bad: int = _module().run(_NUMBERS[name], friction, par, *arrays)
     return bad
 
 
@@ -406,6 +407,7 @@ def _posed(par: FloatArray, arrays: list[Array]) -> list[Array]:
 
 def _known(names: dict[int, str], dof: int) -> str:
     """The kernel for so many axes; refused where robots of that kind have none."""
+    _module()
     if dof not in names:
         allowed = f"{', '.join(map(str, names))} with these numbers; use deltadyn's own functions"
         raise InputError("number of axes", dof, allowed)

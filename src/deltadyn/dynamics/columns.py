@@ -157,7 +157,7 @@ def _spindle_columns(
     rod = telescope(xp, par.pivot_z, p)
     rate = telescope_rate(rod, pd)
     vdd = telescope_acceleration(rod, rate, pdd).v
-    over, vz = 1 / rod.l, rod.v[2]
+    over, vz = rod.over, rod.v[2]
     lift = (-g * rod.v[0] * vz * over, -g * rod.v[1] * vz * over, g * (1 - vz * vz) * over)
     drawn = turned(rod, pdd)
     unit = SpindleParameters(par.pivot_z, *(float(name == "I_axial") for name in SPINDLE_NAMES))

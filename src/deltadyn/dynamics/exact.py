@@ -122,7 +122,7 @@ def spindle_forces(
     """
     rod = telescope(xp, par.pivot_z, p)
     rate = telescope_rate(rod, pd)
-    v, vdd, over = rod.v, telescope_acceleration(rod, rate, pdd).v, 1 / rod.l
+    v, vdd, over = rod.v, telescope_acceleration(rod, rate, pdd).v, rod.over
     inner = [par.H * vdd[k] - par.kappa * pdd[k] for k in range(3)]
     inner[2] = inner[2] + gravity * (par.mu - par.kappa)
     cos_psi, sin_psi = xp.cos(p[3]), xp.sin(p[3])

@@ -35,6 +35,11 @@ def motor_torque(xp: Any, needed: Component, share: Component, turn: Component) 
     return needed / (1.0 - share * turn * _side(xp, needed))
 
 
+def motor_gain(xp: Any, needed: Component, share: Component, turn: Component) -> Component:
+    """tau per needed torque, with the loss of `motor_torque`."""
+    return 1.0 / (1.0 - share * turn * _side(xp, needed))
+
+
 def motor_output(xp: Any, tau: Component, share: Component, turn: Component) -> Component:
     """What the motor's torque leaves behind its loss: tau - share turn |tau|."""
     return tau * (1.0 - share * turn * _side(xp, tau))

@@ -15,6 +15,7 @@ from deltadyn.dynamics.parameters import ExactParameters, SpindleParameters
 from deltadyn.kinematics.limbs import ArmMap, arm_map, limbs
 from deltadyn.kinematics.platform import (
     Telescope,
+    TelescopeRate,
     spin_map,
     spin_map_rate,
     telescope,
@@ -177,13 +178,12 @@ def _add_effector(
     terms.M[3][3] = terms.M[3][3] + par.I_psi
 
 
-def _turning(rod: Telescope, rate: Telescope, V: Vector, J: Vector, Jd: Vector) -> Vector:
+def _turning(rod: Telescope, rate: TelescopeRate, V: Vector, J: Vector, Jd: Vector) -> Vector:
     """B Jd + Bd J with Bd = -(v vd^T + vd v^T + ld B) / l, for one column; V = B J."""
     first, second = dot(rate.v, J), dot(rod.v, J)
     bent = turned(rod, Jd)
-    return tuple(
-        bent[k] - (first * rod.v[k] + second * rate.v[k] + rate.l * V[k]) / rod.l for k in range(3)
-    )
+    change = tuple(first * rod.v[k] + second * rate.v[k] + rate.l * V[k] for k in range(3))
+    return tuple(bent[k] - change[k] * rod.over for k in range(3))
 
 
 def _zeros(dof: int) -> Matrix:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from deltadyn.backends.kernel_models.kernels import models_by_name
 from deltadyn.backends.layout import AXES, COUNT, ENTRIES, PLACES
 from deltadyn.dynamics.passive import SPINDLE_JOINTS
 from deltadyn.errors import InputError, UnknownNameError
@@ -29,16 +30,15 @@ from deltadyn.exports.common import (
     empty_parameters,
     filled,
     identifier,
-    kernel_sources,
     kind_of,
     limb_kind,
     math_guard,
     middle,
     number,
-    one_sample,
     payload_estimator,
     platform_kind,
     provenance,
+    single_sample,
     speech,
     stamp_fingerprint,
     standard,
@@ -688,15 +688,15 @@ def _least_squares(
 
 
 def kernels(dof: int, kind: str = "rotary") -> str:
-    """The generated functions that the export needs: those of the package, for one sample."""
-    known, found = kernel_sources(), []
+    """The straight-line functions that the export needs, for one sample."""
+    known, found = models_by_name(), []
     own = "" if kind == "rotary" else f"_{kind}"
     closing = "pose_step" if parts_of(kind)[1] in HALVES else "forward_kinematics"
     for name in (name.format(dof=dof, kind=own, closing=closing) for name in KERNELS):
         if name not in known:
-            raise InputError("generated function", name, "in the package's kernels; install again")
+            raise InputError("kernel", name, f"one of {', '.join(known)}")
         reach = name.startswith(("inverse_kinematics", closing, "platform_state", "joint_state"))
-        found.append(one_sample(known[name], reach=reach).rstrip("\n"))
+        found.append(single_sample(name, reach=reach).rstrip("\n"))
     return "\n\n".join(found)
 
 

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.kernel_models.kernels import kernel_function
 from deltadyn.backends.layout import COUNT, KINEMATIC, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.errors import InputError
@@ -26,6 +26,8 @@ from deltadyn.payload.settings import EstimatorNumbers, EstimatorOptions
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform, PlanarPlatform
 from deltadyn.robot.file import robot_text
+from deltadyn.tape.passes import in_depth
+from deltadyn.tape.write_c import SAMPLE, c_function
 
 #: Version of the interface of exported code: names, order and meaning of what it takes and gives.
 INTERFACE_VERSION = 1
@@ -272,35 +274,14 @@ def filled(target: str, name: str, words: Mapping[str, object]) -> str:
     return Template(template(target, name)).substitute(words)
 
 
-FUNCTION = re.compile(r"^(/\*[^\n]*\*/\nINLINE void deltadyn_(\w+)\(.*?^}\n)", re.M | re.S)
-
-
-@lru_cache(maxsize=1)
-def kernel_sources() -> Mapping[str, str]:
-    """Every generated function of the model by its name, as the package compiles it."""
-    found: dict[str, str] = {}
-    for source in sorted(files("deltadyn.backends.generated").iterdir(), key=lambda x: x.name):
-        if source.name.endswith(".h"):
-            found |= {item[2]: item[1] for item in FUNCTION.finditer(source.read_text("utf-8"))}
-    return found
-
-
-SIGNATURE = re.compile(r"INLINE void (deltadyn_\w+)\(\n    (.*), size_t stride\)")
-ROOT = re.compile(r"^( +)(const real v\d+ = REAL_SQRT\((.*)\);)$", re.M)
-
-
-def one_sample(source: str, *, reach: bool) -> str:
-    """A generated function for single samples: x and y without a stride.
+def single_sample(name: str, *, reach: bool) -> str:
+    """The C function of a kernel for single samples: x and y without a stride.
 
     With `reach` it returns 0, or 1 as soon as the argument of a root is negative: the loop cannot
     be closed there. Reach is then told by a sign, not by NaN, which some compilers ignore.
     """
-    text = re.sub(r"\b([xy])\[(\d+) \* stride\]", r"\1[\2]", source)
-    if not reach:
-        return SIGNATURE.sub(r"static void \1(\2)", text)
-    text = SIGNATURE.sub(r"static int \1(\2)", text)
-    guard = r"\1if (!(\3 >= (real)0.0)) {\n\1    return 1; /* out of reach */\n\1}\n\1\2"
-    return ROOT.sub(guard, text).rstrip("\n").removesuffix("}") + "    return 0;\n}\n"
+    function = in_depth(kernel_function(name))
+    return c_function(function, SAMPLE, reach=reach, qualifier="static")
 
 
 def math_guard() -> str:

@@ -194,8 +194,8 @@ class RotaryArm(_RotaryNumbers, _Turning):
         h = radial - self.r
         n2 = h * h + z * z
         k = (n2 + w * w + (self.l1 * self.l1 - self.l2 * self.l2)) / (2 * self.l1)
-        n = elbow * xp.sqrt(n2 - k * k)
-        return (h * k - z * n) / n2, -(z * k + h * n) / n2
+        n, over = elbow * xp.sqrt(n2 - k * k), 1 / n2
+        return (h * k - z * n) * over, -(z * k + h * n) * over
 
     def elbow(self, c: Component, s: Component) -> Vector:
         """E in the axes of the shrunk base (m)."""
@@ -346,8 +346,8 @@ class InclinedArm(_InclinedNumbers, _InBase, _Turning):
         w, (h, v) = self._from_shoulder(attachment), self._in_plane(attachment)
         n2 = h * h + v * v
         k = (dot(w, w) + (self.l1 * self.l1 - self.l2 * self.l2)) / (2 * self.l1)
-        n = elbow * xp.sqrt(n2 - k * k)
-        return (h * k + v * n) / n2, (v * k - h * n) / n2
+        n, over = elbow * xp.sqrt(n2 - k * k), 1 / n2
+        return (h * k + v * n) * over, (v * k - h * n) * over
 
     def _along(self, c: Component, s: Component) -> Vector:
         """l1 (c a + s b): from shoulder to elbow."""

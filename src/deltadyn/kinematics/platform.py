@@ -250,10 +250,10 @@ def platform_point(
     square = [limb.l2 * limb.l2 for limb in three]
     along_a = (dot(a, a) + (square[0] - square[1])) / 2
     along_b = (dot(b, b) + (square[0] - square[2])) / 2
-    nn = dot(n, n)
+    over = 1 / dot(n, n)
     bn, na = cross(b, n), cross(n, a)
-    foot = tuple((along_a * bn[k] + along_b * na[k]) / nn for k in range(3))
-    t = xp.sqrt((square[0] - dot(foot, foot)) / nn)
+    foot = tuple((along_a * bn[k] + along_b * na[k]) * over for k in range(3))
+    t = xp.sqrt((square[0] - dot(foot, foot)) * over)
     t = side * t * xp.where(n[2] < 0, -1.0, 1.0)
     return tuple(elbow[0][k] + foot[k] + t * n[k] for k in range(3))
 
@@ -275,7 +275,15 @@ def _plane_point(xp: Any, two: Limbs, c: Vector, s: Vector, side: Any) -> Vector
 
 
 class Telescope(NamedTuple):
-    """Length l (m) and direction v of the rod."""
+    """Length l (m) and direction v of the rod, and 1 / l."""
+
+    l: Component
+    v: Triple
+    over: Component
+
+
+class TelescopeRate(NamedTuple):
+    """How length and direction of the rod change, once or twice."""
 
     l: Component
     v: Triple
@@ -292,27 +300,28 @@ def telescope(xp: Any, pivot_z: Any, p: Vector) -> Telescope:
     """l = |p - o| and v = (p - o) / l."""
     x, y, z = p[0], p[1], p[2] - pivot_z
     l = xp.sqrt(x * x + y * y + z * z)
-    return Telescope(l, (x / l, y / l, z / l))
+    over = 1 / l
+    return Telescope(l, (x * over, y * over, z * over), over)
 
 
-def telescope_rate(rod: Telescope, pd: Vector) -> Telescope:
+def telescope_rate(rod: Telescope, pd: Vector) -> TelescopeRate:
     """ld = v . pd and vd = (pd - ld v) / l."""
     ld = dot(rod.v, pd)
-    x, y, z = ((pd[k] - ld * rod.v[k]) / rod.l for k in range(3))
-    return Telescope(ld, (x, y, z))
+    x, y, z = ((pd[k] - ld * rod.v[k]) * rod.over for k in range(3))
+    return TelescopeRate(ld, (x, y, z))
 
 
-def telescope_acceleration(rod: Telescope, rate: Telescope, pdd: Vector) -> Telescope:
+def telescope_acceleration(rod: Telescope, rate: TelescopeRate, pdd: Vector) -> TelescopeRate:
     """ldd = v.pdd + l |vd|^2 and vdd = (pdd - ldd v - 2 ld vd) / l."""
     ldd = dot(rod.v, pdd) + rod.l * dot(rate.v, rate.v)
-    x, y, z = ((pdd[k] - ldd * rod.v[k] - 2 * rate.l * rate.v[k]) / rod.l for k in range(3))
-    return Telescope(ldd, (x, y, z))
+    x, y, z = ((pdd[k] - ldd * rod.v[k] - 2 * rate.l * rate.v[k]) * rod.over for k in range(3))
+    return TelescopeRate(ldd, (x, y, z))
 
 
 def turned(rod: Telescope, x: Vector) -> Triple:
     """B x with B = dv/dp = (1 - v v^T) / l."""
     along = dot(rod.v, x)
-    first, second, third = ((x[k] - along * rod.v[k]) / rod.l for k in range(3))
+    first, second, third = ((x[k] - along * rod.v[k]) * rod.over for k in range(3))
     return first, second, third
 
 
@@ -325,12 +334,12 @@ def spin_map(rod: Telescope, c: Component, s: Component) -> SpinMap:
     e = c * v[0] + s * v[1]
     over = 1 / (1 - e * e)
     normal = cross(v, (c, s, 0.0))
-    x, y, z = (-e * over / rod.l * normal[k] for k in range(3))
+    x, y, z = (-e * over * rod.over * normal[k] for k in range(3))
     return SpinMap((x, y, z), v[2] * over)
 
 
 def spin_map_rate(
-    rod: Telescope, rate: Telescope, c: Component, s: Component, psid: Component
+    rod: Telescope, rate: TelescopeRate, c: Component, s: Component, psid: Component
 ) -> SpinMap:
     """Time rate of `spin_map`, with the fork turning at psid."""
     v, vd = rod.v, rate.v
@@ -340,7 +349,7 @@ def spin_map_rate(
     growth = 2 * e * ed * over  # relative rate of `over`
     normal = cross(v, (c, s, 0.0))
     forked, moved = cross(v, (-s * psid, c * psid, 0.0)), cross(vd, (c, s, 0.0))
-    along = -(ed + e * growth - e * rate.l / rod.l) * over / rod.l
-    across = -e * over / rod.l
+    along = -(ed + e * growth - e * rate.l * rod.over) * over * rod.over
+    across = -e * over * rod.over
     x, y, z = (along * normal[k] + across * (forked[k] + moved[k]) for k in range(3))
     return SpinMap((x, y, z), (vd[2] + v[2] * growth) * over)

@@ -367,7 +367,8 @@ def _limb_slope(
     square = radial * radial + high * high
     by_p: Vector
     if joint.endswith("swing"):
-        along, down = high / square, radial / square
+        over = 1 / square
+        along, down = high * over, radial * over
         by_p = tuple(along * e_r[k] - down * up[k] for k in range(3))
     else:
         by_p = times(t, 1 / xp.sqrt(square))
@@ -390,10 +391,10 @@ def _spindle_slope(xp: Any, joint: str, pivot_z: Any, p: Vector) -> JointSlope:
     if joint == "universal_fork":
         e = dot(a, v)
         over = 1 / (1 - e * e)
-        return JointSlope(times(cross(a, v), over / rod.l), e * v[2] * over, 3)
+        return JointSlope(times(cross(a, v), over * rod.over), e * v[2] * over, 3)
     normal = cross(v, a)
     b = times(normal, 1 / xp.sqrt(dot(normal, normal)))
-    return JointSlope(times(cross(b, v), 1 / rod.l), -b[2], 3)
+    return JointSlope(times(cross(b, v), rod.over), -b[2], 3)
 
 
 def passive_rate_map(robot: Robot, state: State, joint: str) -> FloatArray:

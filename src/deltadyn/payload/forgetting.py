@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.straight_line import SYMBOLS
 from deltadyn.dynamics.friction import direction
 from deltadyn.errors import InputError
 from deltadyn.kinematics.limbs import limbs
@@ -17,6 +16,7 @@ from deltadyn.robot import Robot
 from deltadyn.robot.checks import ARMS
 from deltadyn.simulation.plant.mechanism import pose_of
 from deltadyn.simulation.plant.numerics import Floats
+from deltadyn.tape.tape import SCALARS
 
 FORGETTING = 0.998  # per sample at 2 kHz: a memory of 0.25 s
 START = 1e3  # kg^2: nothing is known at the start
@@ -70,7 +70,7 @@ class ForgettingEstimator:
         """x = pdd + g z (m/s^2) and y (N) of eq. 10."""
         s = direction(np.asarray(qd), self.robot.friction.smoothing).tolist()
         torque = self.model.at(q, qd, qdd, s).torque
-        pose = pose_of(SYMBOLS, self.limbs, tuple(q), tuple(qd))
+        pose = pose_of(SCALARS, self.limbs, tuple(q), tuple(qd))
         x, y = [0.0, 0.0, self.robot.gravity], [0.0, 0.0, 0.0]
         for k in range(3):
             x[k] += pose.pdd[k] + sum(pose.J[j][k] * qdd[j] for j in range(3))

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deltadyn.arrays import Component, FloatArray
-from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.friction import (
     MOTOR_LOAD,
@@ -42,6 +41,8 @@ from deltadyn.kinematics.limbs import Pose
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.mechanism import Follower, follows, pose_of
+from deltadyn.tape.tape import SCALARS
+from deltadyn.tape.write_python import Compiled, straight_line
 
 # Torque without payload and payload column of one sample, as straight-line Python over floats.
 #
@@ -85,9 +86,9 @@ class SampleModel:
     """
 
     dof: int
-    accelerated: Function
-    moving: Function
-    many: Function  # `accelerated` of arrays
+    accelerated: Compiled
+    moving: Compiled
+    many: Compiled  # `accelerated` of arrays
     follower: Follower | None = None
 
     @classmethod
@@ -158,7 +159,7 @@ class SampleModel:
 
 
 @lru_cache(maxsize=16)
-def _compiled(robot: Robot) -> tuple[Function, Function, Function]:
+def _compiled(robot: Robot) -> tuple[Compiled, Compiled, Compiled]:
     dof, more = robot.dof, int(follows(robot))
 
     def parts(inputs: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
@@ -192,11 +193,11 @@ def _accelerated(
     robot: Robot, q: Vector, qd: Vector, qdd: Vector, s: Vector, *x: Vector
 ) -> list[Component]:
     par = exact_parameters(robot)
-    pose = pose_of(SYMBOLS, par.limbs, q, qd, *x)
+    pose = pose_of(SCALARS, par.limbs, q, qd, *x)
     pdd = tuple(pose.pdd[k] + _along(pose, qdd, k) for k in range(robot.dof))
 
     def torque(parameters: ExactParameters) -> list[Component]:
-        return inverse_dynamics(SYMBOLS, parameters, pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
+        return inverse_dynamics(SCALARS, parameters, pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
 
     tau, column = torque(par), torque(payload_parameters(robot))
     rotor = robot.drives.output_inertia
@@ -213,10 +214,10 @@ def _moving(robot: Robot, q: Vector, qd: Vector, s: Vector, *x: Vector) -> list[
     It follows from tau = M qdd + C qd + g with Md = C + C^T, as Md - 2C is skew.
     """
     par, dof = exact_parameters(robot), robot.dof
-    pose = pose_of(SYMBOLS, par.limbs, q, qd, *x)
+    pose = pose_of(SCALARS, par.limbs, q, qd, *x)
 
     def terms(parameters: ExactParameters) -> tuple[list[Component], list[Component]]:
-        M, C, g = term_components(SYMBOLS, parameters, pose.c, pose.s, qd, pose.p, pose.pd)
+        M, C, g = term_components(SCALARS, parameters, pose.c, pose.s, qd, pose.p, pose.pd)
         rest = [g[i] - sum(C[j][i] * qd[j] for j in range(dof)) for i in range(dof)]
         return rest, [sum(M[i][j] * qd[j] for j in range(dof)) for i in range(dof)]
 
@@ -241,7 +242,7 @@ def _with_passive(
     sharp = friction if friction.smoothing else replace(friction, smoothing=SHARP)
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
     limbs = exact_parameters(robot).limbs
-    passive = passive_torque(SYMBOLS, sharp, limbs, pivot_z, pose, qd)
+    passive = passive_torque(SCALARS, sharp, limbs, pivot_z, pose, qd)
     return (
         [a + b for a, b in zip(tau, passive, strict=True)],
         [a + b for a, b in zip(load, passive, strict=True)],
@@ -257,7 +258,7 @@ def _with_friction(
     load: list[Component],
 ) -> tuple[list[Component], list[Component]]:
     """Torque and column with friction; `load` is what goes through the gears without payload."""
-    friction, xp = robot.friction, SYMBOLS
+    friction, xp = robot.friction, SCALARS
     terms = [term for term in drive_terms(friction) if term is not MOTOR_LOAD]
     out, columns = [], []
     for i in range(robot.dof):
@@ -282,7 +283,7 @@ def _at_motor(
     """Torque and column as the drives report them, with ripple and the motors' loss."""
     if robot.plain_drives:
         return tau, column
-    xp, share, out, columns = SYMBOLS, robot.friction.motor_load, [], []
+    xp, share, out, columns = SCALARS, robot.friction.motor_load, [], []
     for i, ratio in enumerate(robot.sensors.torque_ratio):
         waves = [(wave.order, wave.cos[i], wave.sin[i]) for wave in robot.drives.ripple]
         needed, own = tau[i] + ripple_torque(xp, q[i], waves), column[i]
@@ -417,7 +418,7 @@ class FrontEnd:
         self.state: tuple[float, ...] = ()
         self.last: tuple[float, ...] = ()
         self.before: tuple[float, ...] = ()
-        self.filter: Function | None = None
+        self.filter: Compiled | None = None
         self.channels = 0
         self.narrow: list[list[float]] = []
         self.count = 0
@@ -535,7 +536,7 @@ class FrontEnd:
 
 
 @lru_cache(maxsize=16)
-def _first_filter(n: int, m: int, has_qd: bool, a: float, per: float) -> Function:
+def _first_filter(n: int, m: int, has_qd: bool, a: float, per: float) -> Compiled:
     """New state of m channels in four stages and of n directions, from x (m,) and the old state.
 
     A direction is tanh(rate / smoothing). The rate is the third channel's where it is given; else
@@ -552,11 +553,11 @@ def _first_filter(n: int, m: int, has_qd: bool, a: float, per: float) -> Functio
             values = [y + a * (u - y) for y, u in zip(stage, values, strict=True)]
             new.append(values)
         if has_qd:
-            s = [SYMBOLS.tanh(v * per) for v in x[2 * n : 3 * n]]
+            s = [SCALARS.tanh(v * per) for v in x[2 * n : 3 * n]]
             s = [y + a * (u - y) for y, u in zip(directions[0], s, strict=True)]
         else:
             pairs = zip(new[0][:n], old[0][:n], strict=True)
-            s = [SYMBOLS.tanh((u - y) * per) for u, y in pairs]
+            s = [SCALARS.tanh((u - y) * per) for u, y in pairs]
         turned = [s]
         for k in range(1, STAGES):
             s = [y + a * (u - y) for y, u in zip(directions[k], s, strict=True)]

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tables.h"
+#include "traced/digest.h"
 
 /* 'd' or 'f' where a buffer holds doubles or floats, else 0; what is not aligned says "=d". */
 static char kind_of(const Py_buffer *view)
@@ -286,9 +287,43 @@ static PyMethodDef methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
+/* The names of the kernels in the order of their numbers, one a line. */
+#define NAME_ROW(name, ...) #name "\n"
+static const char NAMES[] = DELTADYN_DELTA_KERNELS(NAME_ROW)
+    DELTADYN_ACTUATIONS_KERNELS(NAME_ROW) DELTADYN_PLATFORMS_KERNELS(NAME_ROW);
+
+/* Whether the processor has the instructions that this build is of. */
+static int runs_here(void)
+{
+#if defined(DELTADYN_LEVEL) && defined(__GNUC__)
+    __builtin_cpu_init();
+#if DELTADYN_LEVEL >= 4
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")
+        || !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq")
+        || !__builtin_cpu_supports("avx512vl"))
+        return 0;
+#endif
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")
+        && __builtin_cpu_supports("fma");
+#else
+    return 1;
+#endif
+}
+
+/* With the digests of the C, and of the texts of the formulas in the files of SOURCES. */
 static int fill(PyObject *module)
 {
-    return PyModule_AddStringConstant(module, "DIGEST", DELTADYN_DIGEST);
+    if (!runs_here()) {
+        PyErr_SetString(
+            PyExc_ImportError, "compiled for another processor: install the package again");
+        return -1;
+    }
+    return PyModule_AddStringConstant(module, "KERNELS", NAMES)
+        || PyModule_AddStringConstant(module, "DIGEST", DELTADYN_DIGEST)
+        || PyModule_AddStringConstant(module, "TEXTS", DELTADYN_TEXTS)
+        || PyModule_AddStringConstant(module, "SOURCES", DELTADYN_SOURCES)
+        ? -1
+        : 0;
 }
 
 static PyModuleDef_Slot slots[] = { { Py_mod_exec, fill }, { 0, NULL } };

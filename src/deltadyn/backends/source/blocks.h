@@ -12,37 +12,21 @@
 
 #include "real.h"
 
-#include "../generated/table.h"
+#include "traced/table.h"
 
 /* What a source compiles: the Delta, other actuations under the same platforms, other platforms. */
 #ifndef DELTADYN_CHOSEN
 #define DELTADYN_DELTA
-#define DELTADYN_CHOSEN DELTADYN_KERNELS
+#define DELTADYN_CHOSEN DELTADYN_DELTA_KERNELS
 #endif
 #ifdef DELTADYN_DELTA
-#include "../generated/columns_3.h"
-#include "../generated/columns_4.h"
-#include "../generated/kinematics.h"
-#include "../generated/passive.h"
-#include "../generated/terms_3.h"
-#include "../generated/terms_4.h"
-#include "../generated/torque_3.h"
-#include "../generated/torque_4.h"
+#include "traced/delta.h"
 #endif
 #ifdef DELTADYN_ACTUATIONS
-#include "../generated/inclined.h"
-#include "../generated/inclined_4.h"
-#include "../generated/rail.h"
-#include "../generated/rail_4.h"
-#include "../generated/vertical.h"
+#include "traced/actuations.h"
 #endif
 #ifdef DELTADYN_PLATFORMS
-#include "../generated/articulated.h"
-#include "../generated/helical.h"
-#include "../generated/planar.h"
-#include "../generated/rail_articulated.h"
-#include "../generated/rail_helical.h"
-#include "../generated/rail_planar.h"
+#include "traced/platforms.h"
 #endif
 
 enum { BLOCK = 64 };

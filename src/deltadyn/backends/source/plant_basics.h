@@ -10,10 +10,8 @@
 
 enum { AXES = 4, WAVES = 4, LIMB_JOINTS = 4, SPINDLE_JOINTS = 3, JOINTS = LIMB_JOINTS + SPINDLE_JOINTS };
 
-#include "../generated/plant_3.h"
-#include "../generated/plant_4.h"
-#include "../generated/plant_table.h"
-#include "../generated/table.h"
+#include "traced/mechanism.h"
+#include "traced/table.h"
 
 #include "angles.h"
 #include "exponentials.h"

@@ -10,7 +10,7 @@
 
 #include "blocks.h"
 
-#include "../generated/friction.h"
+#include "traced/friction.h"
 #include "angles.h"
 
 /* Friction reads tau, qd, qdd, direction and Stribeck shape of y and writes tau there. */

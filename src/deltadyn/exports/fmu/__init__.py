@@ -21,6 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from deltadyn.arrays import FloatArray
+from deltadyn.backends.kernel_models.headers import kernel_text
+from deltadyn.backends.kernel_models.kernels import models_by_name
 from deltadyn.backends.layout import COUNT, ENTRIES, PLACES
 from deltadyn.backends.packed import packed_parameters
 from deltadyn.dynamics.inverse import inverse_dynamics
@@ -33,13 +35,12 @@ from deltadyn.exports.common import (
     commented,
     filled,
     identifier,
-    kernel_sources,
     limb_kind,
     math_guard,
     number,
-    one_sample,
     platform_kind,
     provenance,
+    single_sample,
     stamp_fingerprint,
     standard,
     template,
@@ -221,19 +222,18 @@ def _shared(robot: Robot, name: str) -> str:
 
 
 def _kernels(robot: Robot, model: str) -> str:
-    """The generated functions that this model calls."""
-    found = kernel_sources()
+    """The straight-line functions that this model calls."""
     names = [_function(robot, name) for name in FUNCTIONS[model]]
     if not standard(robot):
         names = [name for name in names if not name.startswith("passive_")]
     head = comment(
         robot, "kernels.h: the exact model as straight-line code, traced from its source"
     )
-    texts = [found[name] for name in names]
+    texts = [kernel_text(models_by_name()[name]) for name in names]
     if platform_kind(robot) in HALVES:  # those that target `c` has for the pose of joints
         own = [limb_kernel(robot, name) for name in ("inverse_kinematics", "pose_step")]
-        texts += [one_sample(found[name], reach=True) for name in own]
-    texts += [tangent(found[name]) for name in names if name.startswith(DIFFERENTIATED)]
+        texts += [single_sample(name, reach=True) for name in own]
+    texts += [tangent(name) for name in names if name.startswith(DIFFERENTIATED)]
     body = "\n".join(texts)
     return f"{head}#ifndef DELTADYN_KERNELS_H\n#define DELTADYN_KERNELS_H\n\n{body}\n#endif\n"
 

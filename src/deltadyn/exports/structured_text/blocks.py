@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
+from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.backends.layout import ENTRIES
+from deltadyn.dynamics.friction import direction, stribeck_shape, thinning_shape
+from deltadyn.dynamics.motor import motor_gain, ripple_torque
 from deltadyn.exports.common import (
     EXPORT_MARK,
-    empty_parameters,
     fingerprint,
     identifier,
     platform_kind,
@@ -24,12 +25,10 @@ from deltadyn.exports.structured_text.code import (
     BAD_INPUT,
     SINGULAR,
     UNREACHABLE,
-    Step,
     body,
-    bound,
     literal,
-    specialised,
-    step_text,
+    model_values,
+    within,
 )
 from deltadyn.kinematics.actuation import HALVES, kernel, levers, limb_kernel
 from deltadyn.kinematics.assemblies import (
@@ -43,6 +42,8 @@ from deltadyn.kinematics.assemblies import (
 from deltadyn.kinematics.inverse import inverse_kinematics
 from deltadyn.kinematics.limbs import limbs, pairs_of, rods_of
 from deltadyn.robot import Robot
+from deltadyn.tape.passes import in_depth
+from deltadyn.tape.tape import SCALARS, trace
 
 #: Largest inputs that are taken, beyond which a sum of products could overflow.
 FARTHEST, FASTEST, HEAVIEST = 100.0, 1.0e6, 1.0e4
@@ -55,6 +56,11 @@ STATUS = (
     f"0: done; {BAD_INPUT}: bad input; {UNREACHABLE}: out of reach; {SINGULAR}: singular; "
     "unless 0 all else stays"
 )
+
+
+Numbers = Sequence[Any]
+#: What a block gives, of the values of its inputs by their names.
+Code = Callable[[Mapping[str, Any]], Numbers]
 
 
 @dataclass(frozen=True)
@@ -97,14 +103,6 @@ def _name(purpose: str, own: str) -> str:
     return f"FB_{own}_{purpose}"
 
 
-def robot_numbers(robot: Robot) -> dict[str, float]:
-    """Values of the generated code's inputs par_..., of the robot without payload."""
-    names = [f"par_{name}_{k + 1}" for name, width in ENTRIES for k in range(width)]
-    numbers = dict(zip(names, empty_parameters(robot), strict=True))
-    x, y, _ = robot.payload.offset
-    return {**numbers, "par_payload_x": x, "par_payload_y": y}
-
-
 def kinematic_blocks(robot: Robot) -> list[FunctionBlock]:
     """Inverse and forward kinematics."""
     if platform_kind(robot) in HALVES:
@@ -131,42 +129,39 @@ def torque_blocks(robot: Robot) -> list[FunctionBlock]:
 
 def _inverse(robot: Robot) -> FunctionBlock:
     point = _platform(robot, "", "position", "m", "rad")
-    steps = [*_position_guards(point), *_angles(robot, point)]
+
+    def code(values: Mapping[str, Any]) -> Numbers:
+        return _to_controller(robot, _angles(robot, _of(values, point)), angle=True)
+
     words = speech(robot)
     outputs = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
-    steps += _to_controller(robot, "angle", "given", angle=True)
     purpose = f"{words['Angles']} of a platform position"
-    return _block(robot, "InverseKinematics", purpose, point, outputs, steps, "given")
+    tests = _position_tests(point)
+    return straight_block("InverseKinematics", purpose, point, outputs, code, tests)
 
 
-def _angles(robot: Robot, point: tuple[Variable, ...]) -> list[Step]:
-    """angle_i: the robot's own angles of a platform position."""
-    held = point[: robot.legs]
-    steps = [*bound(limb_kernel(robot, "inverse_kinematics"), "k_", _names("p", held))]
-    for i in range(1, robot.legs + 1):
-        pair = (f"k_out_sin_q_{i}", f"k_out_cos_q_{i}")
-        steps.append(
-            Step(f"angle_{i}", "copy", pair[1:])  # the place of a carriage
-            if robot.linear
-            else Step(f"angle_{i}", "atan2", pair)
-        )
-    if robot.spindle is not None:
-        steps.append(Step("angle_4", "copy", ("Psi",)))
-    return steps
+def _angles(robot: Robot, point: Numbers) -> Numbers:
+    """The robot's own joint coordinates of a platform position."""
+    legs = robot.legs
+    pairs = model_values(robot, limb_kernel(robot, "inverse_kinematics"), p=point[:legs])
+    given = zip(limbs(robot), pairs["cos_q"], pairs["sin_q"], strict=True)
+    return [*(limb.coordinate(SCALARS, c, s) for limb, c, s in given), *point[legs:]]
 
 
 def _forward(robot: Robot) -> FunctionBlock:
-    words, limbs = speech(robot), range(1, robot.legs + 1)
-    angles = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
-    steps = [*_guards(angles, FASTEST), *_from_controller(robot, "Q", "q", angle=True)]
-    steps += bound(
-        limb_kernel(robot, "forward_kinematics"), "k_", {f"q_{i}": f"q_{i}" for i in limbs}
-    )
-    steps += [Step(f"given_{i}", "copy", (f"k_out_p_{i}",)) for i in limbs]
-    steps += [Step("given_4", "copy", ("q_4",))] if robot.spindle is not None else []
+    words = speech(robot)
+    joints = _joints(robot, "Q", f"{words['angle']} of the controller", "q")
+
+    def code(values: Mapping[str, Any]) -> Numbers:
+        q = _from_controller(robot, _of(values, joints), angle=True)
+        legs = robot.legs
+        found = model_values(robot, limb_kernel(robot, "forward_kinematics"), q=q[:legs])
+        return [*found["p"], *q[legs:]]
+
     outputs = _platform(robot, "", "position", "m", "rad")
     purpose = f"Platform position of {words['angles']}"
-    return _block(robot, "ForwardKinematics", purpose, angles, outputs, steps, "given")
+    tests = _tests(joints, FASTEST)
+    return straight_block("ForwardKinematics", purpose, joints, outputs, code, tests)
 
 
 def _feedforward(robot: Robot, *, placed: bool = False) -> FunctionBlock:
@@ -174,19 +169,20 @@ def _feedforward(robot: Robot, *, placed: bool = False) -> FunctionBlock:
     rate = _platform(robot, "V", "velocity", "m/s", "rad/s")
     bend = _platform(robot, "A", "acceleration", "m/s^2", "rad/s^2")
     load = load_variables(robot, placed=placed)
-    steps = [*_position_guards(point), *_guards((*rate, *bend), FASTEST), *_load_steps(load)]
-    names = {
-        **_names("p", point),
-        **_names("pd", rate),
-        **_names("pdd", bend),
-        **payload_names(load),
-    }
-    steps += bound(kernel(robot, "platform_torque"), "m_", names)
-    if robot.drives.ripple:
-        steps += _angles(robot, point)
+
+    def code(values: Mapping[str, Any]) -> Numbers:
+        p, pd, pdd = (_of(values, group) for group in (point, rate, bend))
+        carried = load_values(values, load)
+        motion = model_values(
+            robot, kernel(robot, "platform_torque"), p=p, pd=pd, pdd=pdd, **carried
+        )
+        q = _angles(robot, p) if robot.drives.ripple else [0.0] * robot.dof
+        return _drive_torque(robot, motion, q)
+
     inputs = (*point, *rate, *bend, *load)
+    tests = [*_position_tests(point), *_tests((*rate, *bend), FASTEST), *load_tests(load)]
     name = "FeedforwardLoad" if placed else "Feedforward"
-    return _torque(robot, name, "platform", inputs, steps, "angle")
+    return _torque(robot, name, "platform", inputs, code, tests)
 
 
 def _pose_step(robot: Robot) -> FunctionBlock:
@@ -194,21 +190,20 @@ def _pose_step(robot: Robot) -> FunctionBlock:
     pose = _platform(robot, "", "position", "m", "rad")
     words = speech(robot)
     joints = _joints(robot, "Q", f"{words['angle']} in the robot's own sign", "q")
-    steps = [*_position_guards(pose), *_guards(joints, FASTEST)]
-    steps += bound(
-        limb_kernel(robot, "pose_step"), "k_", {**_names("p", pose), **_names("q", joints)}
-    )
+
+    def code(values: Mapping[str, Any]) -> Numbers:
+        p, q = _of(values, pose), _of(values, joints)
+        found = model_values(robot, limb_kernel(robot, "pose_step"), p=p, q=q)
+        return [*found["p"], *found["left"], *found["determinant"]]
+
     outputs = (
         *_platform(robot, "Next", "next position", "m", "rad"),
         *(Variable(f"Left{i}", "LREAL", f"gap of limb {i} before, in m^2") for i in range(1, 5)),
         Variable("Side", "LREAL", "0 at a singular pose, its sign is that of the assembly, in m^4"),
     )
-    for place, name in enumerate(("p_1", "p_2", "p_3", "p_4")):
-        steps.append(Step(f"given_{place + 1}", "copy", (f"k_out_{name}",)))
-    steps += [Step(f"given_{4 + i}", "copy", (f"k_out_left_{i}",)) for i in range(1, 5)]
-    steps.append(Step("given_9", "copy", ("k_out_determinant_1",)))
     purpose = "A step towards the pose of the joints; ForwardKinematics calls it"
-    return _block(robot, "PoseStep", purpose, (*pose, *joints), outputs, steps, "given")
+    tests = [*_position_tests(pose), *_tests(joints, FASTEST)]
+    return straight_block("PoseStep", purpose, (*pose, *joints), outputs, code, tests)
 
 
 def _followed(robot: Robot, inverse: FunctionBlock, step: FunctionBlock) -> FunctionBlock:
@@ -225,7 +220,7 @@ def _followed(robot: Robot, inverse: FunctionBlock, step: FunctionBlock) -> Func
         own.append(f"Own[{k}] := {f'-({value})' if sign < 0 else value};")
     names = ("X", "Y", "Z", "Psi")
     lists = {
-        "door": [step_text(Step("", "within", (f"Q{k + 1}", literal(FASTEST)))) for k in range(4)],
+        "door": [within(f"Q{k + 1}", FASTEST) for k in range(4)],
         "own": own,
         "home": [f"Pose[{k}] := {literal(float(x))};" for k, x in enumerate(home)]
         + [f"Start[{k}] := {literal(float(x))};" for k, x in enumerate(first)],
@@ -358,128 +353,104 @@ def _feedforward_joints(
         _joints(robot, name, f"{what} of the controller", name.lower()) for name, what in groups
     ]
     load = load_variables(robot, placed=placed)
-    steps = [guard for group in motion for guard in _guards(group, FASTEST)]
-    steps += _load_steps(load)
-    for name, own in (("Q", "q"), ("QD", "qd"), ("QDD", "qdd")):
-        steps += _from_controller(robot, name, own, angle=name == "Q")
-    axes = range(1, robot.dof + 1)
-    names = {f"{own}_{i}": f"{own}_{i}" for own in ("q", "qd", "qdd") for i in axes}
     pose = _platform(robot, "", "position", "m", "rad") if posed else ()
-    if posed:
-        steps = [*_position_guards(pose), *steps]
-        names |= _names("p", pose)
-    steps += bound(kernel(robot, "joint_torque"), "m_", {**names, **payload_names(load)})
+
+    def code(values: Mapping[str, Any]) -> Numbers:
+        q, qd, qdd = (
+            _from_controller(robot, _of(values, group), angle=group is motion[0])
+            for group in motion
+        )
+        groups = {**load_values(values, load), **({"p": _of(values, pose)} if posed else {})}
+        name = kernel(robot, "joint_torque")
+        return _drive_torque(robot, model_values(robot, name, q=q, qd=qd, qdd=qdd, **groups), q)
+
     inputs = (*pose, *(v for group in motion for v in group), *load)
-    return _torque(robot, name_of, "joint", inputs, steps, "q")
+    tests = [*_position_tests(pose), *_tests([v for group in motion for v in group], FASTEST)]
+    return _torque(robot, name_of, "joint", inputs, code, [*tests, *load_tests(load)])
 
 
 def _torque(
-    robot: Robot, name: str, of: str, inputs: tuple[Variable, ...], steps: list[Step], angle: str
+    robot: Robot,
+    name: str,
+    of: str,
+    inputs: tuple[Variable, ...],
+    code: Code,
+    tests: Iterable[str],
 ) -> FunctionBlock:
-    """The drives' friction on top of the torque m_out_tau, then the controller's sign.
-
-    `angle` names the angles, which ripple alone asks for.
-    """
-    axes = range(1, robot.dof + 1)
-    names = {f"{group}_{i}": f"m_out_{group}_{i}" for group in ("tau", "qd", "qdd") for i in axes}
-    steps = [*steps, *direction_steps(robot, "m_out_qd"), *stribeck_steps(robot, "m_out_qd")]
-    names |= {f"{group}_{i}": f"{group}_{i}" for group in ("direction", "stribeck") for i in axes}
-    steps += bound(f"friction_{robot.dof}", "f_", names)
-    steps += thinning_steps(robot, "m_out_qd", "f_out_tau", "whole")
-    steps += motor_steps(robot, angle, "whole", "driven")
-    steps += _to_controller(robot, "driven", "given", angle=False)
     words = speech(robot)
     outputs = _joints(robot, "Tau", f"{words['torque']} in the controller's sign", "tau")
     purpose = f"{words['torque'].capitalize()} of a {of} motion, friction of the drives included"
-    return _block(robot, name, purpose, inputs, outputs, steps, "given")
+    return straight_block(name, purpose, inputs, outputs, code, tests)
 
 
-def direction_steps(robot: Robot, rate: str) -> list[Step]:
-    """direction_i: sign of the rates, or its smooth form."""
-    steps, smoothing = [], robot.friction.smoothing
-    for i in range(1, robot.dof + 1):
-        if smoothing is None:
-            steps.append(Step(f"direction_{i}", "sign", (f"{rate}_{i}",)))
-            continue
-        steps.append(Step(f"scaled_{i}", "/", (f"{rate}_{i}", literal(smoothing))))
-        steps.append(Step(f"direction_{i}", "tanh", (f"scaled_{i}",)))
-    return steps
+def _drive_torque(robot: Robot, motion: Mapping[str, Numbers], q: Numbers) -> Numbers:
+    """The drives' friction on top of the torque of a motion, in the controller's sign."""
+    qd = motion["qd"]
+    turn, shape = directions(robot, qd), stribeck_shapes(robot, qd)
+    whole = model_values(robot, f"friction_{robot.dof}", direction=turn, stribeck=shape, **motion)[
+        "tau"
+    ]
+    needed = needed_torque(robot, q, qd, whole)
+    gains = drive_gains(robot, needed, turn)
+    driven = [gain * value for gain, value in zip(gains, needed, strict=True)]
+    return _to_controller(robot, driven, angle=False)
 
 
-def stribeck_steps(robot: Robot, rate: str) -> list[Step]:
-    """stribeck_i: exp(-(rate / velocity)^2), 0 where the robot has no such friction."""
-    steps, velocity = [], robot.friction.stribeck_velocity
-    for i in range(1, robot.dof + 1):
-        if velocity is None:
-            steps.append(Step(f"stribeck_{i}", "copy", ("0.0",)))
-            continue
-        steps.append(Step(f"ratio_{i}", "/", (f"{rate}_{i}", literal(velocity[i - 1]))))
-        steps.append(Step(f"stribeck_{i}", "bell", (f"ratio_{i}",)))
-    return steps
+def directions(robot: Robot, rates: Numbers) -> Numbers:
+    """Sign of the rates, or its smooth form."""
+    return [direction(rate, robot.friction.smoothing, SCALARS) for rate in rates]
 
 
-def thinning_steps(robot: Robot, rate: str, torque: str, whole: str) -> list[Step]:
-    """whole_i: the torque with friction that rises less and less, Ft tanh(rate / velocity)."""
-    own, steps = robot.friction, []
-    for i in range(1, robot.dof + 1):
-        if own.thinning is None or own.thinning_velocity is None:
-            steps.append(Step(f"{whole}_{i}", "copy", (f"{torque}_{i}",)))
-            continue
-        velocity, size = (literal(x[i - 1]) for x in (own.thinning_velocity, own.thinning))
-        steps.append(Step(f"slow_{i}", "/", (f"{rate}_{i}", velocity)))
-        steps.append(Step(f"thin_{i}", "tanh", (f"slow_{i}",)))
-        steps.append(Step(f"thinned_{i}", "*", (size, f"thin_{i}")))
-        steps.append(Step(f"{whole}_{i}", "+", (f"{torque}_{i}", f"thinned_{i}")))
-    return steps
+def stribeck_shapes(robot: Robot, rates: Numbers) -> Numbers:
+    """exp(-(rate / velocity)^2), 0 where the robot has no such friction."""
+    velocity = robot.friction.stribeck_velocity
+    if velocity is None:
+        return [0.0] * len(rates)
+    return [stribeck_shape(SCALARS, *pair) for pair in zip(rates, velocity, strict=True)]
 
 
-def motor_steps(robot: Robot, angle: str, torque: str, driven: str, column: str = "") -> list[Step]:
-    """driven_i: the torque as the drive counts it, with ripple at the angle and the motor's loss.
-
-    A column {column}_i, where it is named, becomes {driven}_{column}_i on the same way.
-    """
-    steps, ratios, share = [], robot.sensors.torque_ratio, robot.friction.motor_load
-    for i in range(1, robot.dof + 1):
-        needed = f"{torque}_{i}"
-        for k, wave in enumerate(robot.drives.ripple):
-            phase, c, s = (f"{name}_{k}_{i}" for name in ("phase", "wave_c", "wave_s"))
-            steps.append(Step(phase, "*", (literal(wave.order), f"{angle}_{i}")))
-            steps += [Step(c, "COS", (phase,)), Step(s, "SIN", (phase,))]
-            for part, size in ((c, wave.cos), (s, wave.sin)):
-                steps.append(Step(f"{part}_sized", "*", (literal(size[i - 1]), part)))
-                steps.append(Step(f"{part}_sum", "+", (needed, f"{part}_sized")))
-                needed = f"{part}_sum"
-        scale = literal(ratios[i - 1])
-        if share is not None:
-            lost = f"lost_{i}"
-            steps.append(Step(lost, "*", (literal(share[i - 1]), f"direction_{i}")))
-            steps.append(Step(f"{lost}_back", "neg", (lost,)))
-            steps.append(Step(f"{lost}_own", "where", (needed, "0.0", f"{lost}_back", lost)))
-            steps.append(Step(f"left_{i}", "-", ("1.0", f"{lost}_own")))
-            steps.append(Step(f"grown_{i}", "/", (scale, f"left_{i}")))
-            scale = f"grown_{i}"
-        steps.append(Step(f"{driven}_{i}", "*", (scale, needed)))
-        if column:
-            steps.append(Step(f"{driven}_column_{i}", "*", (scale, f"{column}_{i}")))
-    return steps
+def needed_torque(robot: Robot, q: Numbers, rates: Numbers, torque: Numbers) -> Numbers:
+    """The torque with friction that rises less and less, and with ripple at the angles q."""
+    friction, found = robot.friction, []
+    for i, value in enumerate(torque):
+        if friction.thinning is not None and friction.thinning_velocity is not None:
+            shape = thinning_shape(SCALARS, rates[i], friction.thinning_velocity[i])
+            value = value + friction.thinning[i] * shape
+        waves = [(wave.order, wave.cos[i], wave.sin[i]) for wave in robot.drives.ripple]
+        found.append(value + ripple_torque(SCALARS, q[i], waves))
+    return found
 
 
-def _block(
-    robot: Robot,
+def drive_gains(robot: Robot, needed: Numbers, turn: Numbers) -> Numbers:
+    """What the drive counts of a torque, with the motor's loss in it, per needed torque."""
+    ratios, share = robot.sensors.torque_ratio, robot.friction.motor_load
+    if share is None:
+        return list(ratios)
+    return [
+        ratio * motor_gain(SCALARS, *values)
+        for ratio, *values in zip(ratios, needed, share, turn, strict=True)
+    ]
+
+
+def straight_block(
     name: str,
     purpose: str,
     inputs: tuple[Variable, ...],
     outputs: tuple[Variable, ...],
-    steps: Iterable[Step],
-    given: str,
+    code: Code,
+    tests: Iterable[str],
+    status: str = STATUS,
 ) -> FunctionBlock:
-    wanted = {variable.name: f"{given}_{i + 1}" for i, variable in enumerate(outputs)}
-    steps = list(steps)
-    own = {step.target for step in steps}  # a number that a step gives is an input
-    numbers = {name: x for name, x in robot_numbers(robot).items() if name not in own}
-    text = body(specialised(steps, numbers, wanted))
+    """A block whose outputs are what `code` makes of its inputs, behind tests of these."""
+
+    def traced(*groups: Numbers) -> Numbers:
+        pairs = zip(inputs, groups, strict=True)
+        return code({variable.name: value for variable, (value,) in pairs})
+
+    function = in_depth(trace(name, {variable.name: 1 for variable in inputs}, traced))
+    text = body(function, [variable.name for variable in outputs], tests)
     inner = tuple(Variable(t) for t in text.temporaries)
-    outputs = (*outputs, Variable("Status", "DINT", STATUS))
+    outputs = (*outputs, Variable("Status", "DINT", status))
     lines = ("Status := 0;", *text.lines)
     return FunctionBlock(name, purpose, inputs, outputs, inner, lines, text.operations)
 
@@ -516,50 +487,45 @@ def load_variables(robot: Robot, *, placed: bool = False) -> tuple[Variable, ...
     return (mass, inertia, *(place if placed else ())) if robot.turns else (mass,)
 
 
-def _load_steps(load: tuple[Variable, ...]) -> list[Step]:
-    """Guards of a payload, and its place where it is an input."""
+def load_tests(load: tuple[Variable, ...]) -> list[str]:
+    """Tests of a payload, and of its place where it is an input."""
     place = [v for v in load if v.name in PLACE]
-    steps = [*_guards([v for v in load if v not in place], HEAVIEST), *_guards(place, FARTHEST)]
-    return [*steps, *(Step(f"par_payload_{v.name[-1].lower()}", "copy", (v.name,)) for v in place)]
+    return [*_tests([v for v in load if v not in place], HEAVIEST), *_tests(place, FARTHEST)]
 
 
-def payload_names(load: tuple[Variable, ...]) -> dict[str, str]:
-    """What the generated code's inputs for a payload get."""
-    return {"mass_1": "PayloadMass", "inertia_1": "PayloadInertia" if len(load) > 1 else "0.0"}
+def load_values(values: Mapping[str, Any], load: tuple[Variable, ...]) -> dict[str, Numbers]:
+    """What the model's inputs for a payload get."""
+    names = [v.name for v in load]
+    given: dict[str, Numbers] = {
+        "mass": [values["PayloadMass"]],
+        "inertia": [values["PayloadInertia"] if "PayloadInertia" in names else 0.0],
+    }
+    return {**given, "place": [values[name] for name in PLACE]} if PLACE[0] in names else given
 
 
-def _names(own: str, variables: Iterable[Variable]) -> dict[str, str]:
-    return {f"{own}_{i}": v.name for i, v in enumerate(variables, start=1)}
+def _of(values: Mapping[str, Any], variables: Iterable[Variable]) -> Numbers:
+    return tuple(values[variable.name] for variable in variables)
 
 
-def _position_guards(point: tuple[Variable, ...]) -> list[Step]:
+def _position_tests(point: Sequence[Variable]) -> list[str]:
     turning = [v for v in point if v.name.endswith("Psi")]
-    return [*_guards([v for v in point if v not in turning], FARTHEST), *_guards(turning, FASTEST)]
+    return [*_tests([v for v in point if v not in turning], FARTHEST), *_tests(turning, FASTEST)]
 
 
-def _guards(variables: Iterable[Variable], most: float) -> list[Step]:
-    return [Step("", "within", (v.name, literal(most))) for v in variables]
+def _tests(variables: Iterable[Variable], most: float) -> list[str]:
+    return [within(variable.name, most) for variable in variables]
 
 
-def _from_controller(robot: Robot, variable: str, own: str, *, angle: bool) -> list[Step]:
+def _from_controller(robot: Robot, values: Numbers, *, angle: bool) -> Numbers:
     """q = sign (q_controller - offset); rates without the offset."""
-    steps = []
-    for i, (sign, offset) in enumerate(
-        zip(robot.controller.sign, robot.controller.offset, strict=True), start=1
-    ):
-        zero = literal(offset if angle else 0.0)
-        steps.append(Step(f"{own}_from_{i}", "-", (f"{variable}{i}", zero)))
-        steps.append(Step(f"{own}_{i}", "neg" if sign < 0 else "copy", (f"{own}_from_{i}",)))
-    return steps
+    own = zip(values, robot.controller.sign, robot.controller.offset, strict=True)
+    turned = ((value - (offset if angle else 0.0), sign) for value, sign, offset in own)
+    return [-value if sign < 0 else value for value, sign in turned]
 
 
-def _to_controller(robot: Robot, own: str, given: str, *, angle: bool) -> list[Step]:
+def _to_controller(robot: Robot, values: Numbers, *, angle: bool) -> Numbers:
     """q_controller = sign q + offset; torques without the offset."""
-    steps = []
-    for i, (sign, offset) in enumerate(
-        zip(robot.controller.sign, robot.controller.offset, strict=True), start=1
-    ):
-        steps.append(Step(f"{given}_turned_{i}", "neg" if sign < 0 else "copy", (f"{own}_{i}",)))
-        zero = literal(offset if angle else 0.0)
-        steps.append(Step(f"{given}_{i}", "+", (f"{given}_turned_{i}", zero)))
-    return steps
+    own = zip(values, robot.controller.sign, robot.controller.offset, strict=True)
+    return [
+        (-value if sign < 0 else value) + (offset if angle else 0.0) for value, sign, offset in own
+    ]

@@ -6,7 +6,9 @@ follows `force/observer.py`, `force/axes.py` and `force/contact.py` step by step
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from string import Template
+from typing import Any
 
 from deltadyn.exports.common import speech, template
 from deltadyn.exports.force import DEGREE, ForceExport, SelfTest
@@ -15,15 +17,15 @@ from deltadyn.exports.structured_text.blocks import (
     HEAVIEST,
     FunctionBlock,
     Variable,
-    direction_steps,
+    directions,
+    drive_gains,
+    load_values,
     load_variables,
-    motor_steps,
-    payload_names,
-    robot_numbers,
-    stribeck_steps,
-    thinning_steps,
+    needed_torque,
+    straight_block,
+    stribeck_shapes,
 )
-from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
+from deltadyn.exports.structured_text.code import literal, model_values, within
 from deltadyn.exports.structured_text.payload import (
     LARGEST,
     UNKNOWN,
@@ -74,38 +76,44 @@ def _model(robot: Robot) -> FunctionBlock:
     )
     load = load_variables(robot)
     motion = tuple(v for n, own, what in groups for v in axes(robot, n, what, own))
-    steps = [Step("", "within", (variable.name, literal(FASTEST**2))) for variable in motion]
-    steps += [Step("", "within", (variable.name, literal(HEAVIEST))) for variable in load]
-    steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in count]
-    steps += [*direction_steps(robot, "rate"), *stribeck_steps(robot, "rate")]
-    names = {f"{own}_{i}": f"{n}{i}" for n, own, _ in groups for i in count}
-    names |= {f"{own}_{i}": f"{own}_{i}" for own in ("direction", "stribeck") for i in count}
-    steps += bound(kernel(robot, "force_sample"), "m_", {**names, **payload_names(load)})
-    steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
-    steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in count]
-    steps += motor_steps(robot, "angle", "whole", "driven")
-    wanted = {f"Torque{i}": f"driven_{i}" for i in count}
+
+    def code(values: Mapping[str, Any]) -> Sequence[Any]:
+        q, qd, qdd = ([values[f"{n}{i}"] for i in count] for n, *_ in groups)
+        turn = directions(robot, qd)
+        found = model_values(
+            robot,
+            kernel(robot, "force_sample"),
+            q=q,
+            qd=qd,
+            qdd=qdd,
+            direction=turn,
+            stribeck=stribeck_shapes(robot, qd),
+            **load_values(values, load),
+        )
+        needed = needed_torque(robot, q, qd, found["tau"])
+        gains = drive_gains(robot, needed, turn)
+        torque = [gain * value for gain, value in zip(gains, needed, strict=True)]
+        return [*torque, *found["jacobian"], *found["pdd"]]
+
     outputs = axes(robot, "Torque", words["torque"] + " of the motion, axis {}, in {}", "tau")
     slope = "m" if not robot.linear else "m/m"
     for k in range(9):
         row, axis = k // 3 + 1, k % 3 + 1
-        wanted[f"J{row}{axis}"] = f"m_out_jacobian_{k + 1}"
         what = f"row {row}, axis {axis} of the Jacobian, in {slope}"
         outputs.append(Variable(f"J{row}{axis}", "LREAL", what))
-    for k, way in enumerate(WAYS[:3]):
-        wanted[f"P{way}"] = f"m_out_pdd_{k + 1}"
+    for way in WAYS[:3]:
         outputs.append(Variable(f"P{way}", "LREAL", "acceleration of the platform in m/s^2"))
-    text = body(specialised(steps, robot_numbers(robot), wanted))
-    status = Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose")
-    return FunctionBlock(
+    tests = [within(variable.name, FASTEST**2) for variable in motion]
+    tests += [within(variable.name, HEAVIEST) for variable in load]
+    return straight_block(
         MODEL,
         f"{words['torque'].capitalize()} of a motion and the way from it to forces; "
         "the force observer calls it",
         (*motion, *load),
-        (*outputs, status),
-        tuple(Variable(t) for t in text.temporaries),
-        ("Status := 0;", *text.lines),
-        text.operations,
+        tuple(outputs),
+        code,
+        tests,
+        "0: done; 1: input; 2: no loop closes; 3: singular pose",
     )
 
 

@@ -7,7 +7,9 @@ The body is the text `payload_estimator.st` with the numbers of an estimator in 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from string import Template
+from typing import Any
 
 from deltadyn.errors import InputError
 from deltadyn.exports.common import PayloadNumbers, speech, template
@@ -15,14 +17,15 @@ from deltadyn.exports.structured_text.blocks import (
     FASTEST,
     FunctionBlock,
     Variable,
-    motor_steps,
-    robot_numbers,
-    stribeck_steps,
-    thinning_steps,
+    drive_gains,
+    needed_torque,
+    straight_block,
+    stribeck_shapes,
 )
-from deltadyn.exports.structured_text.code import Step, body, bound, literal, specialised
+from deltadyn.exports.structured_text.code import literal, model_values, within
 from deltadyn.kinematics.actuation import kernel
 from deltadyn.robot import Robot
+from deltadyn.tape.tape import SCALARS
 
 LARGEST = 1.0e4  # rad and N m: beyond it a measured value is none
 UNKNOWN = "1.0E9"  # kg: the deviation while nothing is known of a load
@@ -56,38 +59,39 @@ def model_block(robot: Robot) -> FunctionBlock:
         ("S", "direction", "direction of the rate, axis {}, -1 to 1", "q"),
     )
     inputs = tuple(v for n, _, what, of in groups for v in axes(robot, n, what, of))
-    names = {f"{own}_{i}": f"{n}{i}" for n, own, *_ in groups for i in own_axes}
-    names |= {f"stribeck_{i}": f"stribeck_{i}" for i in own_axes}
-    most = literal(FASTEST**2)
-    steps = [Step("", "within", (variable.name, most)) for variable in inputs]
-    steps += [Step(f"rate_{i}", "copy", (f"QD{i}",)) for i in own_axes]
-    steps += stribeck_steps(robot, "rate")
-    steps += bound(kernel(robot, "payload_sample"), "m_", names)
-    steps += [Step("", "reach", ("m_out_speed2_1",)), Step("speed", "SQRT", ("m_out_speed2_1",))]
-    steps += thinning_steps(robot, "rate", "m_out_tau", "whole")
-    steps += [Step(f"direction_{i}", "copy", (f"S{i}",)) for i in own_axes]
-    steps += [Step(f"angle_{i}", "copy", (f"Q{i}",)) for i in own_axes]
-    steps += motor_steps(robot, "angle", "whole", "driven", "m_out_column")
-    wanted = {f"Torque{i}": f"driven_{i}" for i in own_axes}
-    wanted |= {f"Column{i}": f"driven_column_{i}" for i in own_axes}
-    wanted |= {f"Through{i}": f"m_out_through_{i}" for i in own_axes}
-    text = body(specialised(steps, robot_numbers(robot), {**wanted, "Speed": "speed"}))
+
+    def code(values: Mapping[str, Any]) -> Sequence[Any]:
+        q, qd, qdd, turn = ([values[f"{n}{i}"] for i in own_axes] for n, *_ in groups)
+        found = model_values(
+            robot,
+            kernel(robot, "payload_sample"),
+            q=q,
+            qd=qd,
+            qdd=qdd,
+            direction=turn,
+            stribeck=stribeck_shapes(robot, qd),
+        )
+        needed = needed_torque(robot, q, qd, found["tau"])
+        gains = drive_gains(robot, needed, turn)
+        torque = [gain * value for gain, value in zip(gains, needed, strict=True)]
+        column = [gain * value for gain, value in zip(gains, found["column"], strict=True)]
+        return [*torque, *column, *found["through"], SCALARS.sqrt(*found["speed2"])]
+
     outputs = (
         *axes(robot, "Torque", words["torque"] + " without payload, axis {}, in {}", "tau"),
         *axes(robot, "Column", "what one kg adds, axis {}, in {}/kg", "tau"),
         *axes(robot, "Through", words["torque"] + " through the gear, axis {}, in {}", "tau"),
         Variable("Speed", "LREAL", "of the platform in m/s"),
-        Variable("Status", "DINT", "0: done; 1: input; 2: no loop closes; 3: singular pose"),
     )
-    return FunctionBlock(
+    return straight_block(
         MODEL,
         f"{words['torque'].capitalize()} of the empty robot and what a payload of 1 kg adds; "
         "the estimator calls it",
         inputs,
         outputs,
-        tuple(Variable(t) for t in text.temporaries),
-        ("Status := 0;", *text.lines),
-        text.operations,
+        code,
+        [within(variable.name, FASTEST**2) for variable in inputs],
+        "0: done; 1: input; 2: no loop closes; 3: singular pose",
     )
 
 

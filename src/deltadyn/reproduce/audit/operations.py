@@ -13,10 +13,9 @@ import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
-from deltadyn.backends import straight_line
-from deltadyn.backends.straight_line import SYMBOLS, Symbol
 from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
@@ -62,14 +61,14 @@ TABLE_6 = {
 }
 
 
-class Tape(straight_line.Tape):
+class Tape:
     """The record of one count; `shared` counts an operation on the same operands once.
 
     Its symbols have values, so that a run gives the torque too.
     """
 
     def __init__(self, shared: bool) -> None:
-        super().__init__()
+        self.names: dict[tuple[str, ...], str] = {}  # of what each step gives, in their order
         self.shared = shared
         self.counts: Counter[str] = Counter()
         self.values: dict[str, float] = {}
@@ -104,6 +103,79 @@ class Tape(straight_line.Tape):
     def operations(self) -> Operations:
         """The counts so far."""
         return Operations(**self.counts)
+
+
+class Symbol:
+    """A named value on a tape; arithmetic with it is counted there."""
+
+    __slots__ = ("name", "tape")
+
+    def __init__(self, tape: Tape, name: str) -> None:
+        self.tape = tape
+        self.name = name
+
+    def __add__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return self
+        return self.tape.put("+", *sorted((self.name, _name(other))))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self if _is(other, 0) else self.tape.put("-", self.name, _name(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self if _is(other, 0) else self.tape.put("-", _name(other), self.name)
+
+    def __mul__(self, other: Any) -> Any:
+        if _is(other, 0):
+            return 0.0
+        if _is(other, 1):
+            return self
+        if _is(other, -1):
+            return -self
+        return self.tape.put("*", *sorted((self.name, _name(other))))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self if _is(other, 1) else self.tape.put("/", self.name, _name(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return 0.0 if _is(other, 0) else self.tape.put("/", _name(other), self.name)
+
+    def __neg__(self) -> Any:
+        return self.tape.put("neg", self.name)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.tape.put("<", self.name, _name(other))
+
+
+def _is(value: Any, number: float) -> bool:
+    return isinstance(value, int | float) and value == number
+
+
+def _name(value: Any) -> str:
+    return value.name if isinstance(value, Symbol) else repr(float(value))
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def apply(value: Any) -> Any:
+        if isinstance(value, Symbol):
+            return value.tape.put(name, value.name)
+        return getattr(math, name)(value)
+
+    return apply
+
+
+def _where(condition: Any, yes: Any, no: Any) -> Any:
+    if isinstance(condition, Symbol):
+        return condition.tape.put("where", condition.name, _name(yes), _name(no))
+    return yes if condition else no
+
+
+#: The namespace for code that runs on symbols or on floats.
+SYMBOLS = SimpleNamespace(where=_where, **{name: _unary(name) for name in ("sqrt", "cos", "sin")})
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from deltadyn.arrays import Component, FloatArray
 from deltadyn.backends.limbs import ROTARY
 from deltadyn.backends.loader import available, inverse_dynamics_joints
 from deltadyn.backends.packed import packed_numbers
-from deltadyn.backends.straight_line import SYMBOLS, straight_line
 from deltadyn.dynamics import exact, lumped
 from deltadyn.dynamics.friction import reported
 from deltadyn.dynamics.inverse import equations_of_motion, inverse_dynamics
@@ -48,6 +47,8 @@ from deltadyn.simulation.plant.machine import PlantStoppedError
 from deltadyn.simulation.plant.mechanism import Follower, follows, pose_of
 from deltadyn.simulation.plant.numerics import Floats
 from deltadyn.simulation.presets import Preset, preset_by_name, settings
+from deltadyn.tape.tape import SCALARS
+from deltadyn.tape.write_python import straight_line
 
 # A model's torque at one state, as quick as Python allows. Models that are the exact one with other
 # parameters take 5 to 25 us a call; "rigid" and "projected-rod" go through NumPy one state at a
@@ -144,12 +145,12 @@ def _torque(
     par: ExactParameters, q: Vector, qd: Vector, qdd: Vector, x: Vector | None = None
 ) -> list[Component]:
     """The exact model from joint coordinates: pdd is that at qdd = 0, and J qdd."""
-    pose = pose_of(SYMBOLS, par.limbs, q, qd, x)
+    pose = pose_of(SCALARS, par.limbs, q, qd, x)
     pdd = tuple(
         sum((column[k] * a for column, a in zip(pose.J, qdd, strict=True)), start)
         for k, start in enumerate(pose.pdd)
     )
-    return exact.inverse_dynamics(SYMBOLS, par, pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
+    return exact.inverse_dynamics(SCALARS, par, pose.c, pose.s, qd, qdd, pose.p, pose.pd, pdd)
 
 
 def _polarised(

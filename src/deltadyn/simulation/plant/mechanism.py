@@ -1,23 +1,21 @@
 """The closed mechanism, one sample at a time: mass matrix and bias from the model's one source.
 
-tau = M(q) qdd + h(q, qd) is linear in qdd, so the exact model's inverse dynamics gives h with
-qdd = 0 and, without gravity and at rest, a column of M for every unit acceleration. Under a
-platform of two halves the pose of q has no closed form: it is followed from the call before.
+Under a platform of two halves the pose of q has no closed form: it is followed from the call
+before.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deltadyn.arrays import Component
-from deltadyn.backends.straight_line import SYMBOLS, Function, straight_line
-from deltadyn.dynamics.exact import inverse_dynamics
-from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
+from deltadyn.dynamics.mechanism import mechanism_terms
+from deltadyn.dynamics.parameters import exact_parameters
 from deltadyn.dynamics.passive import passive_torque
 from deltadyn.kinematics.assemblies import (
     elbow_excess,
@@ -27,7 +25,6 @@ from deltadyn.kinematics.assemblies import (
 )
 from deltadyn.kinematics.limbs import (
     Limbs,
-    Pose,
     arm_directions,
     limbs,
     pairs_of,
@@ -36,6 +33,8 @@ from deltadyn.kinematics.limbs import (
 from deltadyn.kinematics.limbs import pose_of as pose_of
 from deltadyn.robot import Robot
 from deltadyn.simulation.plant.numerics import Floats, Rows
+from deltadyn.tape.tape import SCALARS
+from deltadyn.tape.write_python import Compiled, straight_line
 
 
 class Terms(NamedTuple):
@@ -97,7 +96,7 @@ class Follower:
 
 def _newton(legs: Limbs, x: tuple[Component, ...], q: tuple[Component, ...]) -> list[Component]:
     """Newton's step (dof,) of |s_i|^2 = l2_i^2, whose slopes are 2 S, and det S behind it."""
-    rods = rods_of(SYMBOLS, legs, *pairs_of(SYMBOLS, legs, q), x)
+    rods = rods_of(SCALARS, legs, *pairs_of(SCALARS, legs, q), x)
     missing = [
         (rod[0] * rod[0] + rod[1] * rod[1] + rod[2] * rod[2] - limb.l2 * limb.l2) / 2
         for rod, limb in zip(rods.base, legs, strict=True)
@@ -110,12 +109,12 @@ def _distances(
 ) -> list[Component]:
     """What is above its bound where positive: elbows' gaps of the inverse kinematics, and the way
     from `start`; behind them the turn as a share of its bound."""
-    pairs, back = pairs_of(SYMBOLS, legs, q), arm_directions(SYMBOLS, legs, x)
-    before = arm_directions(SYMBOLS, legs, start)
+    pairs, back = pairs_of(SCALARS, legs, q), arm_directions(SCALARS, legs, x)
+    before = arm_directions(SCALARS, legs, start)
     return [
-        *elbow_excess(SYMBOLS, legs, back, pairs),
-        platform_excess(SYMBOLS, legs, before, pairs, start, x),
-        turn_share(SYMBOLS, legs.carrier, start, x),
+        *elbow_excess(SCALARS, legs, back, pairs),
+        platform_excess(SCALARS, legs, before, pairs, start, x),
+        turn_share(SCALARS, legs.carrier, start, x),
     ]
 
 
@@ -124,7 +123,7 @@ class Mechanism:
     """The mechanism of a robot with its rotors; `follower` has its pose where no formula does."""
 
     dof: int
-    compiled: Function
+    compiled: Compiled
     follower: Follower | None = None
 
     @classmethod
@@ -174,34 +173,6 @@ def follows(robot: Robot) -> bool:
     return limbs(robot).carrier.carried == 4
 
 
-class Symbolic(NamedTuple):
-    """The mechanism's terms over any components: `rows` is the lower triangle of M."""
-
-    rows: list[list[Component]]
-    h: list[Component]
-    p: tuple[Component, ...]
-    pd: tuple[Component, ...]
-
-
-def mechanism_terms(
-    xp: Any,
-    par: ExactParameters,
-    pose: Pose,
-    wrench: tuple[Component, ...],
-    qd: tuple[Component, ...],
-) -> Symbolic:
-    """M, h, p and pd at a pose with an external wrench, over any components."""
-    dof, c, s, p = len(qd), pose.c, pose.s, pose.p
-    weightless, zero = replace(par, gravity=0.0), (0.0,) * len(qd)
-    h = inverse_dynamics(xp, par, c, s, qd, zero, p, pose.pd, pose.pdd, wrench)
-    rows = []
-    for j in range(dof):
-        unit = tuple(1.0 if i == j else 0.0 for i in range(dof))
-        column = inverse_dynamics(xp, weightless, c, s, zero, unit, p, zero, pose.J[j])
-        rows.append(column[: j + 1])
-    return Symbolic(rows, h, p, pose.pd)
-
-
 def _terms(
     robot: Robot,
     q: tuple[Component, ...],
@@ -214,9 +185,9 @@ def _terms(
     `x` (dof,) is the pose where it has no closed form.
     """
     dof, par = robot.dof, exact_parameters(robot)
-    pose = pose_of(SYMBOLS, par.limbs, q, qd, x)
-    terms = mechanism_terms(SYMBOLS, par, pose, wrench, qd)
+    pose = pose_of(SCALARS, par.limbs, q, qd, x)
+    terms = mechanism_terms(SCALARS, par, pose, wrench, qd)
     rows = [x for row in terms.rows for x in (*row, *(0.0,) * (dof - len(row)))]
     pivot_z = 0.0 if robot.spindle is None else robot.spindle.pivot_z
-    passive = passive_torque(SYMBOLS, robot.friction, par.limbs, pivot_z, pose, qd)
+    passive = passive_torque(SCALARS, robot.friction, par.limbs, pivot_z, pose, qd)
     return [*rows, *terms.h, *passive, *terms.p, *terms.pd]
