@@ -83,12 +83,20 @@ def libraries_of(kind: str) -> list[str]:
 class BuildTogether(build_ext):
     """The sources of the extension, each by a process of its own, as many as there are cores."""
 
+    def run(self) -> None:
+        # setuptools builds aside also what stays in the sources, and copies it there
+        self.stays = bool(self.inplace) or getattr(self, "editable_mode", False)
+        self.libraries_there = [self.get_ext_fullpath(ext.name) for ext in self.extensions]
+        super().run()
+
     def build_extension(self, ext: Extension) -> None:
         traced = os.path.abspath(os.path.join(self.build_temp, "kernels"))
         digest = write_traced_headers(os.path.join(traced, "traced"))
-        library = self.get_ext_fullpath(ext.name)
-        if not self.force and is_built(library, digest, [*ext.sources, *ext.depends]):
-            print(f"{library} is of these formulas")
+        there = [*self.libraries_there, self.get_ext_fullpath(ext.name)]
+        written = [*ext.sources, *ext.depends]
+        there = [path for k, path in enumerate(there) if k == 0 or os.path.isfile(path)]
+        if not self.force and all(is_built(path, digest, written) for path in there):
+            print(f"{there[0]} is of these formulas")
             return
         self.force = True  # the times of files do not tell what formulas a library is of
         ext.include_dirs = [traced, *ext.include_dirs]
@@ -118,8 +126,7 @@ class BuildTogether(build_ext):
 
     def _words_of_processor(self, kind: str) -> tuple[str, ...]:
         """Where the package is used from its sources: a third of the machine code of a wheel."""
-        stays = self.inplace or getattr(self, "editable_mode", False)
-        if kind != "unix" or not stays or not os.path.isfile("/proc/cpuinfo"):
+        if kind != "unix" or not self.stays or not os.path.isfile("/proc/cpuinfo"):
             return ()
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return words_of_processor(file.read())

@@ -70,7 +70,8 @@ def build(
     space = setup["BuildTogether"].build_extension.__globals__
     monkeypatch.setitem(space, "write_traced_headers", lambda folder: "digest")
     builder = object.__new__(setup["BuildTogether"])
-    builder.__dict__.update(compiler=compiler, build_temp="temp", force=False, inplace=inplace)
+    builder.__dict__.update(compiler=compiler, build_temp="temp", force=False)
+    builder.__dict__.update(stays=inplace, libraries_there=["no such library"])
     monkeypatch.setattr(base, "get_ext_fullpath", lambda *_: "no such library")
     builder.build_extension(extension)
     return SimpleNamespace(extension=extension, objects=builder.objects, calls=compiler.calls)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         equations_of_motion,
         forward_dynamics,
         inverse_dynamics,
+        inverse_dynamics_derivatives,
         regressor,
     )
     from deltadyn.errors import DeltadynError
@@ -63,7 +64,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "backends": (),
     "bench": (),
     "calibration": ("calibrate", "plan_calibration"),
-    "dynamics": ("equations_of_motion", "forward_dynamics", "inverse_dynamics", "regressor"),
+    "dynamics": (
+        "equations_of_motion",
+        "forward_dynamics",
+        "inverse_dynamics",
+        "inverse_dynamics_derivatives",
+        "regressor",
+    ),
     "errors": ("DeltadynError",),
     "excitation": ("design_excitation",),
     "exports": ("export",),
@@ -126,6 +133,7 @@ __all__ = [
     "identify",
     "inspection",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_kinematics",
     "jacobian",
     "kinematics",

@@ -115,9 +115,15 @@ def torque(
     friction: FrictionTerms | None,
     external: Components = (),
     kind: str = ROTARY,
+    passive: Sequence[Component] = (),
 ) -> list[Component]:
-    """True torque of every axis, without friction where `friction` is None, in N m."""
+    """True torque of every axis, without friction where `friction` is None, in N m.
+
+    `passive` is what friction in the passive joints asks of the drives.
+    """
     tau = inverse_dynamics(xp, parameters_of(par, len(pose.p), kind), *pose, external)
+    if passive:
+        tau = [a + b for a, b in zip(tau, passive, strict=True)]
     if friction is None:
         return tau
     rotor = par[PLACES["rotor"]]

@@ -12,6 +12,7 @@ from deltadyn.dynamics.coupling import (
     coupling_summary,
     inertia_coupling,
 )
+from deltadyn.dynamics.derivatives import TorqueDerivatives, inverse_dynamics_derivatives
 from deltadyn.dynamics.energy import Energy, PowerBalance, energy, power_balance
 from deltadyn.dynamics.forward import forward_dynamics
 from deltadyn.dynamics.inverse import EquationsOfMotion, equations_of_motion, inverse_dynamics
@@ -56,6 +57,7 @@ __all__ = [
     "PowerBalance",
     "Regressor",
     "RodLoads",
+    "TorqueDerivatives",
     "base_parameters",
     "constraint_loads",
     "coupling_map",
@@ -66,6 +68,7 @@ __all__ = [
     "forward_dynamics",
     "inertia_coupling",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "packed_acceleration",
     "packed_joint_torque",
     "packed_parameters",
