@@ -149,8 +149,7 @@ def test_y1_is_laid_out_as_asked() -> None:
 def test_random_layouts_follow_their_seed_and_stay_where_they_belong() -> None:
     for make in (y2, y3):
         one, same, other, ours = (
-            make(D3, seed=seed, duration=8.0, rate=500)
-            for seed in (3, 3, 4, None)
+            make(D3, seed=seed, duration=8.0, rate=500) for seed in (3, 3, 4, None)
         )
         assert np.array_equal(one.p, same.p)
         assert np.abs(one.p - other.p).max() > 0.01

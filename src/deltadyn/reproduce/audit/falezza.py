@@ -27,8 +27,9 @@ from deltadyn.reproduce.audit import jets
 from deltadyn.reproduce.audit.falezza_derivatives import (
     CompleteSlip,
     DerivativeSlip,
-    Symbols,
+    Numbers,
     complete_torques,
+    numbers,
 )
 from deltadyn.reproduce.audit.jets import Jet
 from deltadyn.reproduce.audit.operations import TABLE_6
@@ -94,40 +95,6 @@ LEFT_WITHOUT_RADIUS_AND_LENGTH = ALL_SIMPLE - {
     SimpleSlip.HEIGHT_IN_A,
     SimpleSlip.LENGTH_IN_K,
 }
-
-
-class Numbers(NamedTuple):
-    """The papers' symbols for a robot with equal limbs; m2 is the pair of rods (m, kg, kg m^2)."""
-
-    r: float
-    l1: float
-    l2: float
-    m0: float
-    m1: float
-    m2: float
-    a1: float
-    I1: float
-    I3: float  # rotor at the output side
-    g: float
-    alpha: FloatArray
-
-
-def numbers(robot: Robot) -> Numbers:
-    """The papers' symbols of a robot with equal limbs."""
-    geometry, arm, strut = robot.rotary, robot.rotary_arms[0], robot.struts[0]
-    return Numbers(
-        r=geometry.shrunk_radius[0],
-        l1=geometry.arm_length[0],
-        l2=geometry.strut_length[0],
-        m0=robot.platform.mass + robot.effector.mass + robot.payload.mass,
-        m1=arm.mass,
-        m2=strut.rods * strut.mass,
-        a1=arm.com,
-        I1=arm.inertia,
-        I3=robot.drives.output_inertia[0],
-        g=robot.gravity,
-        alpha=np.asarray(robot.geometry.azimuth),
-    )
 
 
 def constraint(
@@ -422,7 +389,7 @@ def transcribed_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset(
     ]
     azimuths = [(float(np.cos(alpha)), float(np.sin(alpha))) for alpha in par.alpha]
     with np.errstate(invalid="ignore", divide="ignore"):
-        torques = complete_torques(np, Symbols(*par[:10]), azimuths, limbs, slips)
+        torques = complete_torques(np, par, azimuths, limbs, slips)
     return np.stack(torques, axis=1)
 
 
@@ -491,20 +458,28 @@ def _angle_height_item(stage: Stage) -> AuditItem:
 
 
 def _mean_item(stage: Stage) -> AuditItem:
-    """Can right rods and arms shift the mean torque as tables 3-5 say?"""
+    """Which slips shift the mean torque from M_s to M_f as tables 3-5 say, torques upward?"""
     robot, motion = stage.robot, stage.motion
-    tables = NUMBERS["errors"].values()  # torque of M_f less that of M_s
+    tables = NUMBERS["errors"].values()
     published = np.array([np.subtract(table["M_s"][0], table["M_f"][0]) for table in tables])
-    simple = simplified_torque(robot, motion)
-    shift = np.mean(stage.exact - simple, axis=0)
+    signs = frozenset({SimpleSlip.ARM_GRAVITY, SimpleSlip.PLATFORM_GRAVITY})
+
+    def shift(complete: FloatArray, simple: Set[Slip] = frozenset()) -> FloatArray:
+        # this library counts a torque positive where it lowers the arm
+        return -np.asarray(np.mean(complete - simplified_torque(robot, motion, simple), axis=0))
+
+    right = shift(stage.exact)
     slipped = [
-        np.mean(complete_torque(robot, motion, slips) - simple, axis=0)
-        for slips in (frozenset({CompleteSlip.HEIGHT}), PAPERS_OWN)
+        shift(stage.exact, signs),
+        *(
+            shift(complete_torque(robot, motion, slips))
+            for slips in (frozenset({CompleteSlip.HEIGHT}), PAPERS_OWN)
+        ),
     ]
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
     ends = (np.min, np.max)
-    figures = [(end(published), end(shift)) for end in ends]
+    figures: list[Pair] = [(end(published), end(right)) for end in ends]
     figures += [(end(part), None) for part in slipped for end in ends]
     return item_of("MEAN_SHIFT", figures=[*figures, (None, np.abs(static).max())])
 

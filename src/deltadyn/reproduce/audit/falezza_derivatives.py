@@ -14,7 +14,10 @@ from collections.abc import Sequence, Set
 from enum import auto
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from deltadyn.reproduce.audit.records import Slip
+from deltadyn.robot import Robot
 
 
 class CompleteSlip(Slip):
@@ -57,8 +60,11 @@ class DerivativeSlip(Slip):
 Four = tuple[Any, Any, Any, Any]  # a derivative by x, y, z, theta
 
 
-class Symbols(NamedTuple):
-    """The robot's parameters, numbers or symbols, under the paper's names; I3 is at the output."""
+class Numbers(NamedTuple):
+    """The papers' symbols for a robot with equal limbs, numbers or symbols (m, kg, kg m^2).
+
+    m2 is the pair of rods.
+    """
 
     r: Any
     l1: Any
@@ -68,8 +74,27 @@ class Symbols(NamedTuple):
     m2: Any
     a1: Any
     I1: Any
-    I3: Any
+    I3: Any  # rotor at the output side
     g: Any
+    alpha: Any
+
+
+def numbers(robot: Robot) -> Numbers:
+    """The papers' symbols of a robot with equal limbs."""
+    geometry, arm, strut = robot.rotary, robot.rotary_arms[0], robot.struts[0]
+    return Numbers(
+        r=geometry.shrunk_radius[0],
+        l1=geometry.arm_length[0],
+        l2=geometry.strut_length[0],
+        m0=robot.platform.mass + robot.effector.mass + robot.payload.mass,
+        m1=arm.mass,
+        m2=strut.rods * strut.mass,
+        a1=arm.com,
+        I1=arm.inertia,
+        I3=robot.drives.output_inertia[0],
+        g=robot.gravity,
+        alpha=np.asarray(robot.geometry.azimuth),
+    )
 
 
 class Ratio(NamedTuple):
@@ -96,7 +121,7 @@ class Angle(NamedTuple):
 class Limb(NamedTuple):
     """What the formulas of one limb share."""
 
-    par: Symbols
+    par: Numbers
     ca: Any
     sa: Any
     c: Any  # cos and sin of theta, beta, psi
@@ -118,7 +143,7 @@ class Limb(NamedTuple):
 
 
 def strut_forces(
-    xp: Any, par: Symbols, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
+    xp: Any, par: Numbers, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
 ) -> list[Any]:
     """d/dt dT2/dqd_k - dT2/dq_k + dV2/dq_k of one strut by x, y, z, theta (N, N m).
 
@@ -143,7 +168,7 @@ def strut_forces(
 
 
 def limb_of(
-    xp: Any, par: Symbols, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
+    xp: Any, par: Numbers, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
 ) -> Limb:
     """Eqs. 10-13 of one limb and the rates of k1 and k2."""
     ca, sa, c, s = directions
@@ -184,7 +209,7 @@ def limb_of(
 
 
 def printed_ratios(
-    par: Symbols, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
+    par: Numbers, directions: Four, q: Four, qd: Four, qdd: Four, slips: Set[Slip]
 ) -> tuple[Ratio, Ratio]:
     """h and n of eq. 12; the paper does not print their derivatives, which are ours."""
     (ca, sa, c, s), (x, y, z, _), (xd, yd, zd, td) = directions, q, qd
@@ -221,7 +246,7 @@ def printed_ratios(
 
 
 def right_ratios(
-    xp: Any, par: Symbols, directions: Four, q: Four, qd: Four, qdd: Four
+    xp: Any, par: Numbers, directions: Four, q: Four, qd: Four, qdd: Four
 ) -> tuple[Ratio, Ratio]:
     """sin(psi) = s_t / l2 and cos(beta) = s_r / (l2 cos(psi)) of the strut s, in the arm's axes."""
     (ca, sa, c, s), (x, y, _, _), (xd, yd, _, td) = directions, q, qd
@@ -444,7 +469,7 @@ def _sway_by_position(limb: Limb, k: int, k1_q: Any, slips: Set[Slip]) -> Any:
 
 def complete_torques(
     xp: Any,
-    par: Symbols,
+    par: Numbers,
     azimuths: Sequence[tuple[Any, Any]],
     limbs: Sequence[tuple[Four, Four, Four]],
     slips: Set[Slip],
