@@ -192,15 +192,20 @@ def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any
     return _simplified(robot, c, s, qdd, p, pdd)
 
 
-def simplified_as_written(tape: Tape, robot: Robot, state: State) -> list[Any]:
+def simplified_as_written(
+    tape: Tape, robot: Robot, state: State, *, folded: bool = False
+) -> list[Any]:
     """Eqs. 4-5, corrected, line by line from p, pd, pdd, q, qd, qdd: parameters are variables.
 
     Everything is evaluated as it stands there: cos(alpha) and sin(alpha), every entry of A, M and
-    I, and lambda by the inverse of A.
+    I, and lambda by the inverse of A. `folded` makes the parameters known numbers, with which
+    operations are free.
     """
-    par, alpha = _variables(tape, robot)
+    known = numbers(robot)
+    par, alpha = (known, known.alpha) if folded else _variables(tape, robot)
     p, _, pdd, q, _, qdd = _inputs(tape, state)
-    three = tape.variable(3.0)  # a quotient by a known number would count as a product
+    # a quotient by a known number would count as a product
+    three: Any = 3.0 if folded else tape.variable(3.0)
     columns, k, v, inertia = [], [], [], []
     for i in range(3):
         ca, sa = SYMBOLS.cos(alpha[i]), SYMBOLS.sin(alpha[i])
