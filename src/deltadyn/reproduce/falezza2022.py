@@ -132,7 +132,7 @@ def falezza2022(
         [table for section in sections for table in section.tables],
         PAPER.statements(dwell=dwell, **values),
         tuple(check for section in sections for check in section.checks),
-        Found(bench.cases, Stops.of(bench.cases["Y3"]), order.values, means.values["explanation"]),
+        FigureData(bench.cases, Stops.of(bench.cases["Y3"]), means.values["explanation"]),
         claims=[claim for section in sections for claim in section.claims],
         seed=seed,
     )
@@ -199,12 +199,12 @@ class Case:
 
     trial: Trial
     torques: dict[str, FloatArray]
-    found: dict[str, Errors]
+    errors: dict[str, Errors]
 
     @property
     def taken_off(self) -> FloatArray:
         """What M_f takes off the error of M_s (3,): sqrt(std_s^2 - std_f^2), in N m."""
-        return taken_off(self.found[M_S].std, self.found[M_F].std)
+        return taken_off(self.errors[M_S].std, self.errors[M_F].std)
 
     @property
     def between(self) -> FloatArray:
@@ -248,12 +248,11 @@ class Bench:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FigureData:
     """What the figures of the page are drawn from."""
 
     cases: dict[str, Case]
     stops: Stops
-    order: Mapping[str, Any]
     means: Explanation
 
 
@@ -274,9 +273,9 @@ def run_bench(robot: Robot, seed: int, dwell: float, load: float, progress: bool
     return Bench(robot, cases["Y1"].trial.run.truth.robot, cases, load)
 
 
-def _case(robot: Robot, done: Trial) -> Case:
+def _case(robot: Robot, recorded: Trial) -> Case:
     """Both models as the paper uses them, and two that show where the difference comes from."""
-    machine, state = done.run.truth.robot, done.prepared.state
+    machine, state = recorded.run.truth.robot, recorded.prepared.state
     turned = robot.with_rotor_inertia(machine.drives.output_inertia)
     torques = {
         M_S: inverse_dynamics(robot, state, "half-half", friction=False),
@@ -284,8 +283,8 @@ def _case(robot: Robot, done: Trial) -> Case:
         M_S_ROTOR: inverse_dynamics(turned, state, "half-half", friction=False),
         M_F_FRICTION: inverse_dynamics(turned.replace(friction=machine.friction), state, "exact"),
     }
-    found = {name: raised(errors(done.prepared, tau)) for name, tau in torques.items()}
-    return Case(done, torques, found)
+    by_model = {name: raised(errors(recorded.prepared, tau)) for name, tau in torques.items()}
+    return Case(recorded, torques, by_model)
 
 
 def raised(error: Errors) -> Errors:
@@ -308,30 +307,20 @@ def compare_errors(bench: Bench) -> Section:
     rows: list[Any] = []
     for number, (name, paper) in enumerate(TABLES.items(), 3):
         case = bench.cases[name]
-        std = {model: error.std for model, error in case.found.items()}
+        std = {model: error.std for model, error in case.errors.items()}
         table_rows: list[Any] = []
-        for model, error in case.found.items():
+        for model, error in case.errors.items():
             theirs = paper[model][1] if model in paper else None
             table_rows += by_joint(model, JOINTS, theirs, error.std, error.std_all)
         t = case.trial.prepared.t
         lively = acceleration_rms(case.trial.run.reference)
-        seconds = t[-1] - t[0]
-        out.tables.append(
-            PAPER.table(
-                "errors", table_rows, number=number, name=name, seconds=seconds, lively=lively
-            )
-        )
+        values = {"number": number, "name": name, "seconds": t[-1] - t[0], "lively": lively}
+        out.tables.append(PAPER.table("errors", table_rows, **values))
         for model in (M_S, M_F):
             off = np.abs(std[model] / np.asarray(paper[model][1]) - 1)
-            claim = PAPER.claim(
-                f"std_{name}",
-                paper[model][1],
-                std[model],
-                number=number,
-                model=model,
-                off=100 * off.max(),
-                joint=int(off.argmax()) + 1,
-                load=bench.load,
+            shown = {"off": 100 * off.max(), "joint": int(off.argmax()) + 1, "load": bench.load}
+            claim = claim_deviations(
+                name, paper[model][1], std[model], number=number, model=model, **shown
             )
             out.claims.append(claim)
         theirs = np.divide(paper[M_S][1], paper[M_F][1])
@@ -349,7 +338,7 @@ def compare_errors(bench: Bench) -> Section:
     text = ", ".join(f"{name} {100 * value:.0f} %" for name, value in peaks.items())
     holds = peaks[M_S] < peaks[M_F] and abs(peaks[M_F] - 1) < NEAR
     out.claims.append(PAPER.claim("peaks", "M_s too small, M_f close", text, holds=holds))
-    pairs = [{m: e.std for m, e in bench.cases[name].found.items()} for name in TABLES]
+    pairs = [{m: e.std for m, e in bench.cases[name].errors.items()} for name in TABLES]
     explained = [np.abs(x.taken_off / x.between - 1).max() for x in _fast_cases(bench)]
     out.checks += PAPER.checks(
         better={name: min(ratios[name][1]) for name in ("Y1", "Y2")},
@@ -363,6 +352,15 @@ def compare_errors(bench: Bench) -> Section:
         "friction": [x[M_F] / x[M_F_FRICTION] for x in pairs],
     }
     return out
+
+
+def claim_deviations(name: str, paper: Any, ours: FloatArray, **values: Any) -> Claim:
+    """The claim of a model's standard deviations on Y1, Y2 or Y3."""
+    if name == "Y1":
+        return PAPER.claim("std_Y1", paper, ours, **values)
+    if name == "Y2":
+        return PAPER.claim("std_Y2", paper, ours, **values)
+    return PAPER.claim("std_Y3", paper, ours, **values)
 
 
 def peak_ratio(case: Case, model: str) -> float:
@@ -473,6 +471,47 @@ class ErrorParts:
         return (self.rods + self.rotor + complete).std(axis=0), complete.std(axis=0)
 
 
+@dataclass(frozen=True)
+class OrderCount:
+    """How many layouts (shares) have an order of Y1 and Y2 on all three joints.
+
+    Pairs are of M_s and M_f. `both` is the share in which both err more on Y2, `near` that in which
+    all twelve deviations are near tables 3 and 4.
+    """
+
+    slow: bool  # Y1
+    load: float  # kg, on Y2
+    more: tuple[float, float]
+    less: tuple[float, float]
+    both: float
+    near: float
+    median: tuple[float, float]  # of Y2 over Y1
+
+    def row(self) -> tuple[Any, ...]:
+        """The row of the table, in per cent."""
+        speed = f"1 to {SLOWEST:g} times slower" if self.slow else "at the limits"
+        shares = (*self.more, *self.less, self.both)
+        return (speed, self.load, *(100 * share for share in shares), *self.median)
+
+
+def count_orders(parts: Sequence[Sequence[ErrorParts]], slow: bool, load: float) -> OrderCount:
+    """Count the layouts, each with its Y1 at the limits, its slower Y1 and its Y2."""
+    std = np.array(
+        [
+            [(slower if slow else first).deviations(0.0), second.deviations(load)]
+            for first, slower, second in parts
+        ]
+    )  # (layouts, trajectory, model, joint)
+    paper = np.array([[TABLES[name][m][1] for m in (M_S, M_F)] for name in ("Y1", "Y2")])
+    ratio = std[:, 1] / std[:, 0]
+    more, less = (ratio > 1).all(axis=2), (ratio < 1).all(axis=2)
+    near = (np.abs(std / paper - 1) <= NEAR).all(axis=(1, 2, 3))
+    shares = [tuple(x.mean(axis=0).tolist()) for x in (more, less)]
+    median = tuple(np.median(ratio, axis=(0, 2)).tolist())
+    both = float(more.all(axis=1).mean())
+    return OrderCount(slow, load, shares[0], shares[1], both, float(near.mean()), median)
+
+
 def compare_order(bench: Bench, layouts: Sequence[Layout], load: float) -> Section:
     """How often M_s and M_f err more on Y2 than on Y1, on the bench and over random layouts."""
     cases = bench.cases
@@ -480,33 +519,22 @@ def compare_order(bench: Bench, layouts: Sequence[Layout], load: float) -> Secti
     for name in (Y1_LIMITS, "Y1", Y2_EMPTY, "Y2"):
         case, paper = cases[name], TABLES.get(name)
         theirs = (None, None) if paper is None else (paper[M_S][1], paper[M_F][1])
-        own = (case.found[M_S].std, case.found[M_F].std, case.taken_off, case.between)
-        rows += by_joint(name, JOINTS, *theirs, *own, case.rotor, case.acceleration)
+        ours = (case.errors[M_S].std, case.errors[M_F].std, case.taken_off, case.between)
+        rows += by_joint(name, JOINTS, *theirs, *ours, case.rotor, case.acceleration)
 
     parts = [[ErrorParts.of(bench, m) for m in (i.y1, i.slow_y1, i.y2)] for i in layouts]
-    counts, shares, near = [], {}, {}
-    published = np.array([[TABLES[n][m][1] for m in (M_S, M_F)] for n in ("Y1", "Y2")])
-    for slow in (False, True):
-        for kilograms in (0.0, load, 2 * load):
-            ratios, close = [], 0
-            for first, slower, second in parts:
-                one = (slower if slow else first).deviations(0.0)
-                two = second.deviations(kilograms)
-                ratios.append([b / a for a, b in zip(one, two, strict=True)])
-                close += bool(np.all(np.abs(np.array([one, two]) / published - 1) <= NEAR))
-            grown = np.array(ratios)  # (layouts, model, joint)
-            more, less = (grown > 1).all(axis=2).mean(axis=0), (grown < 1).all(axis=2).mean(axis=0)
-            both = float((grown > 1).all(axis=(1, 2)).mean())
-            shares[slow, kilograms], near[slow, kilograms] = both, close / len(parts)
-            speed = f"1 to {SLOWEST:g} times slower" if slow else "at the limits"
-            middle = np.median(grown, axis=(0, 2))
-            counts.append((speed, kilograms, *(100 * x for x in (*more, *less, both)), *middle))
+    orders = [
+        count_orders(parts, slow, kilograms)
+        for slow in (False, True)
+        for kilograms in (0.0, load, 2 * load)
+    ]
+    at_limits, loaded, twice = orders[0], orders[4], orders[5]
 
     def ratio(model: str, first: str, second: str) -> FloatArray:
-        return np.asarray(cases[second].found[model].std / cases[first].found[model].std)
+        return np.asarray(cases[second].errors[model].std / cases[first].errors[model].std)
 
     grows = {m: np.divide(TABLES["Y2"][m][1], TABLES["Y1"][m][1]) for m in (M_S, M_F)}
-    ours = {m: ratio(m, "Y1", "Y2") for m in (M_S, M_F)}
+    grown = {m: ratio(m, "Y1", "Y2") for m in (M_S, M_F)}
     alike = {m: ratio(m, Y1_LIMITS, Y2_EMPTY) for m in (M_S, M_F)}
     rigid = _rigid_against_bench(bench)
     values = {
@@ -515,17 +543,18 @@ def compare_order(bench: Bench, layouts: Sequence[Layout], load: float) -> Secti
         "load": load,
         "change": np.subtract(TABLES["Y2"][M_F][0], TABLES["Y1"][M_F][0]),
         "count": len(layouts),
-        "never": 100 * shares[False, 0.0],
-        "often": 100 * shares[True, load],
+        "never": 100 * at_limits.both,
+        "often": 100 * loaded.both,
         "rigid": 100 * rigid,
-        "near": [100 * near[True, kilograms] for kilograms in (load, 2 * load)],
+        "near": [100 * loaded.near, 100 * twice.near],
     }
     claims = [
         PAPER.claim(
-            f"order_{model}",
+            "order",
             grows[model],
-            ours[model],
-            holds=bool(np.all(ours[model] > 1)),
+            grown[model],
+            holds=bool(np.all(grown[model] > 1)),
+            model=model,
             load=load,
             never=values["never"],
             count=len(layouts),
@@ -534,7 +563,7 @@ def compare_order(bench: Bench, layouts: Sequence[Layout], load: float) -> Secti
     ]
     claims += [
         PAPER.claim(
-            "order_size", grows[M_S], ours[M_S], load=load, twice=2 * load, median=counts[-1][-2]
+            "order_size", grows[M_S], grown[M_S], load=load, twice=2 * load, median=twice.median[0]
         ),
         PAPER.claim(
             "order_text",
@@ -545,14 +574,14 @@ def compare_order(bench: Bench, layouts: Sequence[Layout], load: float) -> Secti
         ),
     ]
     checks = PAPER.checks(
-        order={model: float(ours[model].min()) for model in (M_S, M_F)},
-        order_limits=shares[False, 0.0],
-        order_loaded=shares[True, load],
+        order={model: float(grown[model].min()) for model in (M_S, M_F)},
+        order_limits=at_limits.both,
+        order_loaded=loaded.both,
         rigid=rigid,
     )
     tables = [
         PAPER.table("places", rows, load=load),
-        PAPER.table("layouts", counts, count=len(layouts)),
+        PAPER.table("layouts", [item.row() for item in orders], count=len(layouts)),
     ]
     return Section(tables, claims, list(checks), values)
 
@@ -564,7 +593,7 @@ def _rigid_against_bench(bench: Bench) -> float:
         case = bench.cases[name]
         rigid = ErrorParts.of(bench, case.trial.run.reference).deviations(load)
         off += [
-            np.abs(a / case.found[m].std - 1).max() for a, m in zip(rigid, (M_S, M_F), strict=True)
+            np.abs(a / case.errors[m].std - 1).max() for a, m in zip(rigid, (M_S, M_F), strict=True)
         ]
     return float(max(off))
 
@@ -709,10 +738,10 @@ def explain_means(robot: Robot, layouts: Sequence[Layout]) -> Section:
 
     rows = []
     names = [(name, m) for name in TABLES for m in (M_S, M_F)]
-    for (name, m), mean, own, explained in zip(
+    for (name, m), mean, unslipped, explained in zip(
         names, paper.reshape(-1, 3), right.reshape(-1, 3), best.means.reshape(-1, 3), strict=True
     ):
-        rows += by_joint(name, m, JOINTS, mean, own, explained, mean - explained)
+        rows += by_joint(name, m, JOINTS, mean, unslipped, explained, mean - explained)
     causes = [
         (
             name,
@@ -763,13 +792,13 @@ def explain_means(robot: Robot, layouts: Sequence[Layout]) -> Section:
 
 def push_platform(robot: Robot, seed: int) -> Section:
     """The errors of M_f where a constant force pushes the platform along Y2."""
-    done = trial(robot, "Y2, pushed", y2(robot), 10 * seed + 9, external_force=FORCE)
-    turned = robot.with_rotor_inertia(done.run.truth.robot.drives.output_inertia)
-    state = done.prepared.state
+    pushed = trial(robot, "Y2, pushed", y2(robot), 10 * seed + 9, external_force=FORCE)
+    turned = robot.with_rotor_inertia(pushed.run.truth.robot.drives.output_inertia)
+    state = pushed.prepared.state
     rows, means = [], {}
     for how, push in (("without", None), ("with", FORCE)):
         tau = inverse_dynamics(turned, state, friction=False, external_force=push)
-        error = raised(errors(done.prepared, tau))
+        error = raised(errors(pushed.prepared, tau))
         rows += by_joint(f"M_f {how} the force", JOINTS, error.mean, error.std)
         means[how] = float(np.abs(error.mean).max())
     holds = means["with"] < 0.2 * means["without"]

@@ -22,16 +22,16 @@ from deltadyn.reproduce.falezza2022 import (
     Y1_LIMITS,
     Y2_EMPTY,
     Case,
-    Found,
+    FigureData,
 )
 from deltadyn.reproduce.mean_causes import Explanation
 
 NUMBERS = {"Y1": ("7", "10a"), "Y2": ("8", "10b"), "Y3": ("9", "10c")}  # torques, errors
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
+def figures(data: FigureData) -> tuple[Figure, ...]:
     """Figures 6 to 10 of the paper, and where its means and its order of Y1 and Y2 come from."""
-    cases = {name: found.cases[name] for name in TABLES}
+    cases = {name: data.cases[name] for name in TABLES}
     ways = {name: case.trial.run.reference.p for name, case in cases.items()}
     out = captioned(PAPER, {"paths": partial(path_figure, ways)})
     for name, case in cases.items():
@@ -42,18 +42,18 @@ def figures(found: Found) -> tuple[Figure, ...]:
         }
         out += captioned(PAPER, drawn, name=name, torques=torques, means=means)
     drawn = {
-        "means": partial(means_figure, found.means),
-        "places": partial(places_figure, found),
-        "stops": partial(stops_figure, found),
+        "means": partial(means_figure, data.means),
+        "places": partial(places_figure, data),
+        "stops": partial(stops_figure, data),
     }
-    return out + captioned(PAPER, drawn, causes=", ".join(found.means.causes))
+    return out + captioned(PAPER, drawn, causes=", ".join(data.means.causes))
 
 
 def error_figure(case: Case, name: str) -> Any:
     """Mean error and standard deviation per joint and model, ours beside the paper's."""
     figure = panels()
-    own = {model: (error.mean, error.std) for model, error in case.found.items()}
-    draw_beside(figure, own, TABLES[name])
+    bars = {model: (error.mean, error.std) for model, error in case.errors.items()}
+    draw_beside(figure, bars, TABLES[name])
     return finished(figure, 400, y="error (N m)")
 
 
@@ -74,12 +74,12 @@ def means_figure(means: Explanation) -> Any:
     return finished(figure, 400, top=75)
 
 
-def places_figure(found: Found) -> Any:
+def places_figure(data: FigureData) -> Any:
     """M_s on Y1 and Y2 in both states of the bench; what M_f takes off against the rotors."""
-    shown = {name: found.cases[name] for name in (Y1_LIMITS, "Y1", Y2_EMPTY, "Y2")}
+    shown = {name: data.cases[name] for name in (Y1_LIMITS, "Y1", Y2_EMPTY, "Y2")}
     figure = panels(1, 2, across=0.1)
-    own = {name: (case.found[M_S].std, None) for name, case in shown.items()}
-    draw_beside(figure, own, {name: (TABLES[name][M_S][1], None) for name in ("Y1", "Y2")})
+    bars = {name: (case.errors[M_S].std, None) for name, case in shown.items()}
+    draw_beside(figure, bars, {name: (TABLES[name][M_S][1], None) for name in ("Y1", "Y2")})
     for k, (name, case) in enumerate(shown.items()):
         draw_points(
             figure, case.rotor, case.taken_off, colour(k), name=f"{name}, taken off", column=2
@@ -93,13 +93,13 @@ def places_figure(found: Found) -> Any:
     return finished(figure, 430)
 
 
-def stops_figure(found: Found) -> Any:
+def stops_figure(data: FigureData) -> Any:
     """Errors of both models while Y3 moves and while it stands, and the paper's over all of it."""
     figure = panels()
     for k, model in enumerate((M_S, M_F)):
         for name, values in (
-            ("moving", found.stops.moving[model]),
-            ("standing", found.stops.standing[model]),
+            ("moving", data.stops.moving[model]),
+            ("standing", data.stops.standing[model]),
             ("paper", TABLES["Y3"][model][1]),
         ):
             draw_bars(
