@@ -155,7 +155,7 @@ def errors(case: Case) -> dict[str, float]:
     _compare_shoulders(case, compare, u, pins, (force, moment))
     if robot.spindle is not None:
         _compare_spindle(case, compare, (force, moment))
-    elif not robot.planar:
+    else:
         flange = joints["tool"] if robot.turns else engine.flange
         assert flange is not None
         compare("force on the tool", loads.tool_force, flange.force, force)
@@ -319,3 +319,37 @@ def test_statics_leaves_couples_open_and_forces_not(name: str) -> None:
     assert np.max(np.abs(force)) < 1e-9
     assert np.max(np.abs(couple)) > 1e-3
     assert np.max(np.abs(couple.sum(axis=1))) < 1e-9
+
+
+def kind_of(robot: Robot) -> str:
+    """The columns of the table in docs/sizing.md."""
+    if robot.planar:
+        return "planar"
+    if robot.legs == 4:
+        return "Par4" if isinstance(robot.platform, ArticulatedPlatform) else "Heli4"
+    return ("rails" if robot.linear else "arms") + (", spindle" if robot.spindle else "")
+
+
+def worst_by_kind() -> dict[str, dict[str, float]]:
+    """The largest error of each reaction over the robots of each kind."""
+    worst: dict[str, dict[str, float]] = {}
+    for robot in ROBOTS.values():
+        found = worst.setdefault(kind_of(robot), {})
+        for name, error in errors(make_case(robot)).items():
+            found[name] = max(error, found.get(name, 0.0))
+    return worst
+
+
+def print_table() -> None:
+    """Reaction by kind, as Markdown."""
+    worst = worst_by_kind()
+    names = list(dict.fromkeys(name for found in worst.values() for name in found))
+    print("| reaction |", " | ".join(worst), "|")
+    print("|---" * (len(worst) + 1) + "|")
+    for name in names:
+        cells = [f"{found[name]:.0e}" if name in found else "-" for found in worst.values()]
+        print(f"| {name} |", " | ".join(cells), "|")
+
+
+if __name__ == "__main__":
+    print_table()
