@@ -100,6 +100,7 @@ class Experiment:
     gate: SimulatedGate
     gates: dict[str, Run]  # measured, without and with the rod
     fits: dict[str, Fits]  # by preset
+    rod_fits: dict[str, Fits]  # the same on the motion made for the upper rod
     predictions: dict[str, Prediction]  # by preset
     tracking: Tracking
     sweep: Sweep
@@ -130,12 +131,12 @@ def telescopic2022(
         gate = add(simulate_gate())  # section 4, figures 7 to 10
         gates = add(measure_gates(bench))  # section 5.1, figure 12
         fits = add(identify_parameters(bench, periods))  # section 5.2, table 2
-        add(identify_upper_rod(bench, fits))  # its weakest row
+        rod_fits = add(identify_upper_rod(bench, fits))  # its weakest row
         predictions = add(predict_torque(bench, fits))  # figure 13
         tracking = add(follow_gate(bench, fits))  # section 5.3, figures 14 and 15
         sweep = add(sweep_ripple_and_friction(bench))  # what decides the factor
         add(compare_factors(tracking, sweep, predictions))  # the result and section 6
-    data = Experiment(lines, gate, gates, fits, predictions, tracking, sweep)
+    data = Experiment(lines, gate, gates, fits, rod_fits, predictions, tracking, sweep)
     return PAPER.reproduction(
         (table for section in sections for table in section.tables),
         _statements(bench.robot, data),
@@ -166,7 +167,7 @@ def count_freedom() -> Section:
         ("rank of the Jacobian J_t2 on the gate", 3, rank),
     ]
     claims = (
-        PAPER.claim("freedom", 3, rank),
+        PAPER.claim("freedom", 3, rank, rank=rank),
         PAPER.claim("mobility", 3, printed, printed=printed, spatial=spatial, ball=ball),
     )
     return Section(rank, (PAPER.table("freedom", rows),), claims, PAPER.checks(freedom=rank))
@@ -211,12 +212,14 @@ def compare_coordinates() -> Section:
             "phi jumps on the axis, det J_t1 = 0",
             f"phi jumps by {shown.polar_step:.2f} rad",
             holds=shown.polar_step > np.pi - 0.01,
+            step=shown.polar_step,
         ),
         PAPER.claim(
             "system_2",
             "no singularity",
             f"steps up to {shown.projected_step:.4f} rad, |det J_t2| from {determinant:.2f} m^2",
             holds=shown.projected_step < 0.01 and determinant > 0.1,
+            determinant=determinant,
         ),
         PAPER.claim(
             "line_of_text",
@@ -289,7 +292,9 @@ def simulate_gate() -> Section:
     low, high = SPEED_AXIS_M_S
     largest = float(np.abs(motion.pdd[:, :3]).max())
     claims = (
-        PAPER.claim("gate_axes", (0.2, 1.5), (motion.p[:, 0].max(), speed.max())),
+        PAPER.claim(
+            "gate_axes", (0.2, 1.5), (motion.p[:, 0].max(), speed.max()), speed=speed.max()
+        ),
         PAPER.claim("gate_law", "axis to 20 m/s^2", f"{largest:.1f} m/s^2", largest=largest),
         PAPER.claim(
             "rod_curves",
@@ -500,7 +505,8 @@ class PaperFit:
     @property
     def values(self) -> dict[str, float]:
         """The numbers by name, with the rotor that eq. 36 leaves, and no platform."""
-        named = dict(zip(LEG_NAMES + ROD_NAMES, (*self.legs, *self.rod), strict=True))
+        numbers = (*self.legs.tolist(), *self.rod.tolist())
+        named: dict[str, float] = dict(zip(LEG_NAMES + ROD_NAMES, numbers, strict=True))
         rotor = named["I_u"] - leg_inertia(named["arm.m"], named["strut.m"], 0.0)
         return {**named, "rotor": rotor, "platform.m": 0.0}
 
@@ -722,7 +728,7 @@ def identify_upper_rod(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section
             same = fit_paper(robot, one.logs.legs, one.logs.rod, same_motion=True)
             value, std = one.exact.value("upper.m"), one.exact.rod.std_of("upper.m")
             cells = (one.paper.values["upper.m"], same.values["upper.m"], value)
-            interval = (value - 2 * std, value + 2 * std)
+            interval = _interval(one.exact, "upper.m")
             values[motion, preset] = (*cells, std)
             rows.append((motion, preset, paper, *cells, *interval, machine))
     theirs, by_same, ours, std = values["made for the rod", "industrial"]
@@ -745,6 +751,12 @@ def identify_upper_rod(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section
         upper_paper=values["as table 2", "ideal"][0],
     )
     return Section(strong, (PAPER.table("upper", rows),), claims, checks)
+
+
+def _interval(result: TwoStepResult, name: str) -> tuple[float, float]:
+    """Two standard deviations around a value."""
+    value, std = result.value(name), result.step_of(name).std_of(name)
+    return value - 2 * std, value + 2 * std
 
 
 # Section 5.2: figure 13
@@ -956,6 +968,7 @@ def follow_gate(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section:
             "curves that lie on each other",
             f"{max(off):.2f} mrad apart at most, of {min(stroke):.0f} mrad",
             holds=bool(np.all(off < 0.01 * stroke)),
+            share=100 * np.max(off / stroke),
         ),
     )
     loop = check_gains(robot, rough[ALONE], rate=bench.rate, preset="industrial")
@@ -1069,7 +1082,12 @@ def compare_factors(
     rough = predictions["industrial"]
     gain = rough.error(EQ_40) / rough.error(EQ_39)
     claims = (
-        PAPER.claim("halved_ideal", paper, tracking.factor("ideal", THEIRS)),
+        PAPER.claim(
+            "halved_ideal",
+            paper,
+            tracking.factor("ideal", THEIRS),
+            left=tracking.overall("ideal", EQ_40),
+        ),
         PAPER.claim(
             "halved",
             paper,
@@ -1105,7 +1123,10 @@ def _statements(robot: Robot, data: Experiment) -> tuple[str, ...]:
     tracking, sweep = data.tracking, data.sweep
     truth = tracking.runs["industrial", EQ_40].truth
     ripple, needed = (np.sqrt(np.mean(x[:, :3] ** 2)) for x in (truth.ripple, truth.tau))
+    upper, strong = (fits["industrial"].exact for fits in (data.fits, data.rod_fits))
     return PAPER.statements(
+        upper=_interval(upper, "upper.m"),
+        strong=_interval(strong, "upper.m"),
         ARM_LENGTH=ARM_LENGTH,
         split=table_2_split(robot.drives.output_inertia[0]),
         rotor=printed_rotor(),
