@@ -148,7 +148,7 @@ def test_the_motion_for_the_rod_holds_more_of_the_upper_rod() -> None:
 
 
 def test_phi_jumps_on_the_axis_and_only_there() -> None:
-    """Figure 6: the way of the text misses the axis, the way of the figure passes it."""
+    """Figure 6: the path of the text misses the axis, that of the figure passes it."""
     printed, shown = straight_lines().values()
     for line in (printed, shown):
         assert line.t[[0, -1]].tolist() == [0.0, 0.3]
@@ -171,7 +171,7 @@ def test_the_rods_coordinates_are_consistent(gate: SimulatedGate) -> None:
         (gate.rates, gate.accelerations, 13.0),
     ):
         slope = (values[2:] - values[:-2]) / (2 * dt)
-        # Central differences at 2 kHz; where a stroke meets the way across the jerk jumps.
+        # Central differences at 2 kHz; where a stroke meets the move across the jerk jumps.
         assert np.abs(slope - rates[1:-1]).max() < 0.02 * peak
     power = contract("ni,ni->n", gate.forces, gate.rates)
     torque = gate.projected - gate.without
@@ -354,8 +354,8 @@ VERDICTS = {
     "Gruebler's count with the numbers that the text names, n = 3, N = 1, K = 1": "far",
     "system 1 on the rod's axis": "near",
     "system 2 below the upper joint": "near",
-    "least distance to the axis of the way from (100, -100) to (100, 100), mm": "far",
-    "half of the way (m) and largest speed (m/s), by the figure's axes": "near",
+    "least distance to the axis of the path from (100, -100) to (100, 100), mm": "far",
+    "half of the stroke (m) and largest speed (m/s), by the figure's axes": "near",
     "acceleration of the gate": "not shown",
     "the rod's coordinates, their rates and accelerations, force and moments": "not shown",
     "simulated torque of every joint": "near",

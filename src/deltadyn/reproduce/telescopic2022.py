@@ -58,7 +58,7 @@ from deltadyn.simulation import (
 )
 
 ARMS = ("joint 1", "joint 2", "joint 3")
-#: Figure 6: ways in the plane, in m, as section 2.4 names one and as the figure shows one.
+#: Figure 6: paths in the plane, in m, as section 2.4 names one and as the figure shows one.
 LINES = {
     "as the text names it": ((0.1, -0.1), (0.1, 0.1)),
     "through the axis, as figure 6 shows it": ((-0.1, -0.1), (0.1, 0.1)),
@@ -183,7 +183,7 @@ def mobility(per_body: int, bodies: int, joints: int, freedoms: tuple[int, ...])
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Figure 6: a straight way of 0.3 s, p (N, 4), in both coordinate systems of the rod."""
+    """Figure 6: a straight path of 0.3 s, p (N, 4), in both coordinate systems of the rod."""
 
     t: FloatArray
     p: FloatArray
@@ -191,7 +191,7 @@ class Line:
 
 
 def compare_coordinates() -> Section:
-    """Figure 6: the way that section 2.4 names and the one that its figure shows."""
+    """Figure 6: the path that section 2.4 names and the one that its figure shows."""
     lines = straight_lines()
     printed, shown = (line.both for line in lines.values())
     rows = [
@@ -240,14 +240,14 @@ def compare_coordinates() -> Section:
 
 
 def straight_lines() -> dict[str, Line]:
-    """Both ways of figure 6; an even number of samples, so that none lies on the axis."""
+    """Both paths of figure 6; an even number of samples, so that none lies on the axis."""
     robot = load_robot("telescopic-delta")
     u = np.linspace(0.0, 1.0, LINE_SAMPLES)
-    way, _, _ = PROFILES["quintic"](u)
+    share, _, _ = PROFILES["quintic"](u)
     out = {}
     for name, (start, end) in LINES.items():
         p = np.zeros((LINE_SAMPLES, 4))
-        p[:, :2] = np.array(start) + way[:, None] * np.subtract(end, start)
+        p[:, :2] = np.array(start) + share[:, None] * np.subtract(end, start)
         p[:, 2] = LINE_HEIGHT_M
         out[name] = Line(LINE_DURATION_S * u, p, spindle_singularity(robot, p))
     return out

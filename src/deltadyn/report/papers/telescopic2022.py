@@ -70,8 +70,8 @@ def _four(titles: tuple[str, ...], labels: tuple[str, ...], first: str = "time (
 
 
 def _line_figure(lines: Mapping[str, Line]) -> Any:
-    """The way, phi in system 1, and l, theta, phi in system 2."""
-    titles = ("(a) the way", "(b) system 1: phi", "(c) system 2: l", "(c) system 2: theta and phi")
+    """The path, phi in system 1, and l, theta, phi in system 2."""
+    titles = ("(a) the path", "(b) system 1: phi", "(c) system 2: l", "(c) system 2: theta and phi")
     figure = _four(titles, ("y (mm)", "deg", "mm", "deg"), "x (mm)")
     for (name, line), dash in zip(lines.items(), ("dot", "solid"), strict=True):
         text, (x, y) = name.partition(",")[0], 1e3 * line.p[:, :2].T
