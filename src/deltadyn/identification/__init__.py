@@ -26,7 +26,12 @@ from deltadyn.identification.methods.l1 import L1
 from deltadyn.identification.methods.log_cholesky import LogCholesky
 from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.registry import METHODS
-from deltadyn.identification.methods.swarm import Swarm
+from deltadyn.identification.methods.swarm import (
+    AbsoluteErrorSum,
+    Swarm,
+    SwarmResult,
+    swarm,
+)
 from deltadyn.identification.methods.two_step import TwoStep
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
@@ -43,6 +48,7 @@ from deltadyn.recording.prepare.stream import Streamed
 __all__ = [
     "L1",
     "METHODS",
+    "AbsoluteErrorSum",
     "Base",
     "Bodies",
     "Bootstrap",
@@ -77,6 +83,7 @@ __all__ = [
     "Streamed",
     "Svd",
     "Swarm",
+    "SwarmResult",
     "Terms",
     "TwoStep",
     "UnidentifiableError",
@@ -94,4 +101,5 @@ __all__ = [
     "log_report",
     "parametrise",
     "prepare",
+    "swarm",
 ]
