@@ -519,7 +519,7 @@ def section_3_identification(data: Recorded, fits: Fits) -> Section:
             EQ_36[:5].tolist(),
             proposed.x[:5].tolist(),
             machine=data.truth[:5],
-            excess=EQ_36[0] - (2.033 + 3 * 0.402),  # eq. 3 with table 1
+            equivalent=eleven_parameters(data.robot)["m_P"],
         ),
         PAPER.claim(
             "eq_36_friction",
