@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -141,7 +141,7 @@ class SwarmResult:
 
     position: FloatArray
     cost: float
-    history: FloatArray
+    history: FloatArray = field(repr=False)
     evaluations: int
     status: str
     topology: str
