@@ -200,6 +200,7 @@ def test_numpy_and_a_worker_that_was_ended_are_told_alike(monkeypatch: pytest.Mo
         assert result.output.startswith("deltadyn: the memory is used up: ")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of memory are POSIX")
 def test_a_command_within_a_limit_of_memory(tmp_path: Path) -> None:
     """A log that is larger than what the system gives."""

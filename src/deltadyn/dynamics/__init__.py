@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.dynamics.base import BaseParameter, BaseParameters, base_parameters
+from deltadyn.dynamics.carried import SpindleLoads
 from deltadyn.dynamics.coupling import (
     CouplingMap,
     CouplingSummary,
@@ -56,6 +57,7 @@ __all__ = [
     "PowerBalance",
     "Regressor",
     "RodLoads",
+    "SpindleLoads",
     "base_parameters",
     "constraint_loads",
     "coupling_map",

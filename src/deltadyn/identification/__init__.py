@@ -32,7 +32,12 @@ from deltadyn.identification.methods.swarm import (
     SwarmResult,
     swarm,
 )
-from deltadyn.identification.methods.two_step import TwoStep
+from deltadyn.identification.methods.two_step import (
+    TwoStep,
+    TwoStepResult,
+    two_step,
+    without_rod,
+)
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
@@ -86,6 +91,7 @@ __all__ = [
     "SwarmResult",
     "Terms",
     "TwoStep",
+    "TwoStepResult",
     "UnidentifiableError",
     "bootstrap",
     "choose_band",
@@ -102,4 +108,6 @@ __all__ = [
     "parametrise",
     "prepare",
     "swarm",
+    "two_step",
+    "without_rod",
 ]
