@@ -60,7 +60,7 @@ def claims_of(result: Reproduction, place: str) -> dict[str, Any]:
 
 def test_every_check_passes_and_every_section_has_its_claims(result: Reproduction) -> None:
     assert result.passed, [check for check in result.checks if not check.passed]
-    assert len(result.checks) == 21
+    assert len(result.checks) == 20
     for place in (
         "table 1",
         "table 2",

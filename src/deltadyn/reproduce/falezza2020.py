@@ -524,7 +524,6 @@ def mean_errors(bench: Bench, models: Models, seed: int) -> Section:
         checks=PAPER.checks(
             constant=values["constant_probability"],
             explained=smallest.rms,
-            table_2_joints=values["joints_without"] / values["joints"],
         ),
         values=values,
         data=result,
