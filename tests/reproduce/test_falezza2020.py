@@ -37,6 +37,7 @@ from deltadyn.reproduce.falezza2020 import (
     identification_motion,
     mean_responses,
     payload_only,
+    payload_spread,
     thin_state,
 )
 from deltadyn.reproduce.result import Reproduction
@@ -267,3 +268,16 @@ def test_every_check_of_the_payload_passes(seed: int) -> None:
     result = payload_only(seed=seed)
     assert result.passed, [check for check in result.checks if not check.passed]
     assert len(result.tables) == 4
+
+
+@pytest.mark.full
+def test_the_payload_alone_has_its_page_and_a_table_over_seeds(tmp_path: Path) -> None:
+    result = payload_only()
+    assert "figure 8" in result.page(tmp_path / "page.html").read_text("utf-8")
+    table = payload_spread(seeds=1)
+    assert len(table.rows) == len(result.checks)
+    for (what, least, largest, _, failed), check in zip(table.rows, result.checks, strict=True):
+        assert (what, failed) == (check.what, 0)
+        assert isinstance(least, float)
+        assert isinstance(largest, float)
+        assert least == largest == pytest.approx(check.value)

@@ -148,9 +148,9 @@ def falezza2020(
 
 
 def payload_only(*, seed: int = 0, trajectories: int = 4) -> Reproduction:
-    """Section 5 alone, with models of the four fast trajectories: some 4 s.
+    """Section 5 alone, with models of the four fast trajectories, in some 4 s.
 
-    Tables, claims and checks are those of `falezza2020`; it has no statements and no page.
+    Tables, claims, checks and figures are those of `falezza2020`; it has no statements.
     """
     bench = record_trajectories(seed, trajectories, False)
     loads = run_payload(bench, identify_models(bench), seed)

@@ -40,17 +40,26 @@ from deltadyn.reproduce.trials import Errors
 from deltadyn.simulation import Run
 
 
-def figures(data: Experiment) -> tuple[Figure, ...]:
-    """Figures 3 to 9 of the paper, the means with their causes, the factors of all trajectories."""
-    free, load = data.free_motion, data.payload
+def figures(data: Experiment | PayloadRuns) -> tuple[Figure, ...]:
+    """Figures 3 to 9 of the paper, the means with their causes, the factors of all trajectories.
+
+    Of the payload's runs alone figures 6b, 7 and 8.
+    """
+    load = data if isinstance(data, PayloadRuns) else data.payload
+    of_payload = {
+        "load_torques": partial(band_figure, load.picked.trial.prepared, load.torques),
+        "load_errors": partial(error_figure, load.errors, TABLE_2),
+        "mass": partial(mass_figure, load),
+    }
+    if isinstance(data, PayloadRuns):
+        return captioned(PAPER, of_payload)
+    free = data.free_motion
     drawn = {
         "torques": partial(band_figure, free.trial.prepared, free.torques),
         "errors": partial(error_figure, free.errors, TABLE_1),
         "means": partial(mean_figure, data.means),
         "factors": partial(factor_figure, data.factors),
-        "load_torques": partial(band_figure, load.picked.trial.prepared, load.torques),
-        "load_errors": partial(error_figure, load.errors, TABLE_2),
-        "mass": partial(mass_figure, load),
+        **of_payload,
         "tracking": partial(tracking_figure, data.tracking),
     }
     return captioned(PAPER, drawn)
