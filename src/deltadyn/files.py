@@ -159,15 +159,14 @@ def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
     # a folder cannot be locked there: a file of its own, outside of it
     name = hashlib.sha256(os.path.normcase(os.path.realpath(folder)).encode()).hexdigest()[:32]
     mark = Path(tempfile.gettempdir()) / f"deltadyn-{name}.lock"
-    with ExitStack() as at_end:
-        # opening is refused for the moment in which another one removes it
-        with _take(partial(mark.open, "a+b"), folder, WAIT) as file:
-            _take(partial(_lock_now, file), folder, math.inf if longest is None else longest)
-            at_end.callback(_remove_lock, mark)
-            try:
-                yield
-            finally:
-                _unlock(file)
+    # opening is refused for the moment in which another one removes it
+    with ExitStack() as at_end, _take(partial(mark.open, "a+b"), folder, WAIT) as file:
+        _take(partial(_lock_now, file), folder, math.inf if longest is None else longest)
+        at_end.callback(_remove_lock, mark)  # when the file is closed
+        try:
+            yield
+        finally:
+            _unlock(file)
 
 
 def _remove_lock(mark: Path) -> None:
