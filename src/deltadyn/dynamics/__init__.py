@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.dynamics.base import BaseParameter, BaseParameters, base_parameters
+from deltadyn.dynamics.carried import SpindleLoads
 from deltadyn.dynamics.coupling import (
     CouplingMap,
     CouplingSummary,
@@ -57,6 +58,7 @@ __all__ = [
     "PowerBalance",
     "Regressor",
     "RodLoads",
+    "SpindleLoads",
     "base_parameters",
     "constraint_loads",
     "coupling_map",

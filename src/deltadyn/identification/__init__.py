@@ -27,7 +27,12 @@ from deltadyn.identification.methods.log_cholesky import LogCholesky
 from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.registry import METHODS
 from deltadyn.identification.methods.swarm import Swarm
-from deltadyn.identification.methods.two_step import TwoStep
+from deltadyn.identification.methods.two_step import (
+    TwoStep,
+    TwoStepResult,
+    two_step,
+    without_rod,
+)
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
@@ -80,6 +85,7 @@ __all__ = [
     "Swarm",
     "Terms",
     "TwoStep",
+    "TwoStepResult",
     "UnidentifiableError",
     "bootstrap",
     "choose_band",
@@ -96,4 +102,6 @@ __all__ = [
     "log_report",
     "parametrise",
     "prepare",
+    "two_step",
+    "without_rod",
 ]
