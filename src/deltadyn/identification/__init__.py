@@ -21,7 +21,7 @@ from deltadyn.identification.information import (
 )
 from deltadyn.identification.methods.base import Base, Robust
 from deltadyn.identification.methods.convex import Convex
-from deltadyn.identification.methods.gray_box import GrayBoxFit, Grid
+from deltadyn.identification.methods.gray_box import GrayBoxFit, GrayBoxResult, Grid, gray_box
 from deltadyn.identification.methods.l1 import L1
 from deltadyn.identification.methods.log_cholesky import LogCholesky
 from deltadyn.identification.methods.recursive import Damped, Rls, Svd
@@ -70,6 +70,7 @@ __all__ = [
     "FoundTerm",
     "Gains",
     "GrayBoxFit",
+    "GrayBoxResult",
     "Grid",
     "Hull",
     "Identifiability",
@@ -100,6 +101,7 @@ __all__ = [
     "covariance",
     "drive_gains",
     "gather",
+    "gray_box",
     "identifiability",
     "identify",
     "information_of",
