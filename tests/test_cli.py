@@ -165,9 +165,10 @@ def test_simulate_of_an_unknown_preset_names_the_presets() -> None:
     [
         MemoryError(),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
         RecordingFileError.of_file("log.mat", "cannot be read", "a log"),
     ],
-    ids=["python", "system", "wrapped"],
+    ids=["python", "system", "thread", "wrapped"],
 )
 def test_memory_that_is_used_up_is_status_3_and_a_sentence(
     monkeypatch: pytest.MonkeyPatch, error: Exception, as_json: bool

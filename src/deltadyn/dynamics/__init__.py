@@ -17,6 +17,7 @@ from deltadyn.dynamics.energy import Energy, PowerBalance, energy, power_balance
 from deltadyn.dynamics.forward import forward_dynamics
 from deltadyn.dynamics.inverse import EquationsOfMotion, equations_of_motion, inverse_dynamics
 from deltadyn.dynamics.loads import ConstraintLoads, RodLoads, constraint_loads
+from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.dynamics.models import MODELS
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
@@ -66,6 +67,7 @@ __all__ = [
     "equations_of_motion",
     "exact_parameters",
     "forward_dynamics",
+    "half_half_parameters",
     "inertia_coupling",
     "inverse_dynamics",
     "packed_acceleration",

@@ -21,12 +21,17 @@ from deltadyn.identification.information import (
 )
 from deltadyn.identification.methods.base import Base, Robust
 from deltadyn.identification.methods.convex import Convex
-from deltadyn.identification.methods.gray_box import GrayBoxFit, Grid
+from deltadyn.identification.methods.gray_box import GrayBoxFit, GrayBoxResult, Grid, gray_box
 from deltadyn.identification.methods.l1 import L1
 from deltadyn.identification.methods.log_cholesky import LogCholesky
 from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.registry import METHODS
-from deltadyn.identification.methods.swarm import Swarm
+from deltadyn.identification.methods.swarm import (
+    AbsoluteErrorSum,
+    Swarm,
+    SwarmResult,
+    swarm,
+)
 from deltadyn.identification.methods.two_step import (
     TwoStep,
     TwoStepResult,
@@ -48,6 +53,7 @@ from deltadyn.recording.prepare.stream import Streamed
 __all__ = [
     "L1",
     "METHODS",
+    "AbsoluteErrorSum",
     "Base",
     "Bodies",
     "Bootstrap",
@@ -64,6 +70,7 @@ __all__ = [
     "FoundTerm",
     "Gains",
     "GrayBoxFit",
+    "GrayBoxResult",
     "Grid",
     "Hull",
     "Identifiability",
@@ -82,6 +89,7 @@ __all__ = [
     "Streamed",
     "Svd",
     "Swarm",
+    "SwarmResult",
     "Terms",
     "TwoStep",
     "TwoStepResult",
@@ -93,6 +101,7 @@ __all__ = [
     "covariance",
     "drive_gains",
     "gather",
+    "gray_box",
     "identifiability",
     "identify",
     "information_of",
@@ -100,6 +109,7 @@ __all__ = [
     "log_report",
     "parametrise",
     "prepare",
+    "swarm",
     "two_step",
     "without_rod",
 ]

@@ -116,15 +116,23 @@ def constraint(
     return np.stack([x - reach * ca, y - reach * sa, a3], axis=1), k
 
 
-def simplified_torque(
+class SimplifiedParts(NamedTuple):
+    """The torque of M_s in parts, each (N, 3) in N m: arm inertia, arm weight, and the platform."""
+
+    inertia: FloatArray
+    weight: FloatArray
+    platform: FloatArray
+
+
+def simplified_parts(
     robot: Robot,
     state: State,
     slips: Set[Slip] = frozenset(),
     *,
     strut_mass: float | None = None,
     angles: FloatArray | None = None,
-) -> FloatArray:
-    """M_s (N, 3) with these slips: [falezza2022] eqs. 4-5, [falezza2020] eqs. 4-5 (N m).
+) -> SimplifiedParts:
+    """I qdd, v and -2 K lambda of M_s with these slips: [falezza2022] and [falezza2020] eqs. 4-5.
 
     `strut_mass` replaces the pair's mass m2, `angles` (N, 3) the arm angles.
     """
@@ -140,7 +148,15 @@ def simplified_torque(
     if SimpleSlip.ARM_GRAVITY in slips:
         v = -v
     inertia = (par.m1 / 3 + m2 / 2) * par.l1**2
-    torque: FloatArray = inertia * state.qdd[:, :3] + v - k * twice_lambda
+    return SimplifiedParts(inertia * state.qdd[:, :3], v, -k * twice_lambda)
+
+
+def simplified_torque(
+    robot: Robot, state: State, slips: Set[Slip] = frozenset(), **options: Any
+) -> FloatArray:
+    """M_s (N, 3) with these slips in N m; `options` go to `simplified_parts`."""
+    inertia, weight, platform = simplified_parts(robot, state, slips, **options)
+    torque: FloatArray = inertia + weight + platform
     return torque
 
 
