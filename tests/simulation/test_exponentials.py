@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import deltadyn.backends
+from deltadyn.backends.kernel_models.headers import write_headers
 
 FOLDER = Path(deltadyn.backends.__file__).parent / "source"
 PROGRAM = """
@@ -36,7 +37,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("there is no C compiler")
     folder = tmp_path_factory.mktemp("exponentials")
     (folder / "all.c").write_text(PROGRAM, "utf-8")
-    flags = ["-std=gnu99", "-O1", "-ffp-contract=off", "-w", f"-I{FOLDER}"]
+    write_headers(folder / "traced")
+    flags = ["-std=gnu99", "-O1", "-ffp-contract=off", "-w", f"-I{FOLDER}", f"-I{folder}"]
     subprocess.run([compiler, *flags, "all.c", "-o", "all", "-lm"], cwd=folder, check=True)
     return folder / "all"
 

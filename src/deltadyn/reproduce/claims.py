@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 
 Verdict = Literal["near", "far", "not shown"]
@@ -16,7 +17,7 @@ VERDICTS: tuple[Verdict, ...] = ("near", "far", "not shown")
 #: Numbers agree where they differ by at most this share of the paper's.
 NEAR = 0.25
 
-Value = str | float | Sequence[float] | None
+Value = str | float | Sequence[float] | FloatArray | None
 
 
 @dataclass(frozen=True)
