@@ -119,7 +119,7 @@ PAPERS = ("falezza2020", "falezza2022", "gnad2024", "kim2022", "telescopic2022")
 
 @pytest.mark.parametrize("key", PAPERS)
 def test_every_word_of_a_paper_is_used(key: str) -> None:
-    """Tables, checks and figures of the file by name in the code, and no others."""
+    """Tables, claims, checks and figures of the file by name in the code, and no others."""
     names = words_of(key)
     folder = Path(result.__file__).parent
     sources = [*folder.glob(f"{key}.py"), *folder.glob(f"{key}/*.py")]
@@ -127,6 +127,8 @@ def test_every_word_of_a_paper_is_used(key: str) -> None:
     code = "\n".join(path.read_text("utf-8") for path in sources)
     for table in names["tables"]:
         assert f'PAPER.table("{table}"' in "".join(code.split("\n            ")), table
+    for claim in names.get("claims", ()):
+        assert re.search(rf'PAPER\.claim\(\s*"{claim}"', code), claim
     for check in names["checks"]:
         assert re.search(rf'\b{check}=|"{check}"', code), check
     for figure in names["figures"]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -199,15 +200,28 @@ def cells(values: Iterable[float], digits: int = 3) -> list[str]:
 # Pieces of a page: every text is escaped.
 
 
-def table_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells that read as numbers are set to the right."""
+def table_html(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    classes: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> str:
+    """A table; cells that read as numbers are set to the right.
+
+    `classes` gives cells, by row and column, a class of page.css.
+    """
     cells = [list(row) for row in rows]
     head = "".join(
         f"<th scope=col{' class=n' if _all_numbers(cells, place) else ''}>{escape(name)}</th>"
         for place, name in enumerate(columns)
     )
     body = "".join(
-        "<tr>" + "".join(f"<td{_kind(c)}>{escape(c)}</td>" for c in row) + "</tr>" for row in cells
+        "<tr>"
+        + "".join(
+            f"<td{_kind(c, classes.get((index, place), ''))}>{escape(c)}</td>"
+            for place, c in enumerate(row)
+        )
+        + "</tr>"
+        for index, row in enumerate(cells)
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -309,9 +323,11 @@ def is_number(text: str) -> bool:
     return bool(text) and set(text) <= set("+-±0123456789.e% ") and not version
 
 
-def _kind(text: str) -> str:
-    """The class of a cell."""
-    return " class=no" if text == MISSED else " class=n" if is_number(text) else ""
+def _kind(text: str, given: str = "") -> str:
+    """The classes of a cell: by its text, and as given."""
+    by_text = "no" if text == MISSED else "n" if is_number(text) else ""
+    both = " ".join(filter(None, (by_text, given)))
+    return f' class="{both}"' if " " in both else f" class={both}" if both else ""
 
 
 def _all_numbers(rows: Sequence[Sequence[str]], place: int) -> bool:

@@ -19,6 +19,7 @@ import yaml
 
 from deltadyn.doors import write_page
 from deltadyn.errors import InputError
+from deltadyn.reproduce.claims import NEAR, Claim, Value, Verdict, compare_numbers, format_value
 
 WIDTH = 100  # characters of a line of text
 JOINTS = ("tau_1", "tau_2", "tau_3")
@@ -30,6 +31,7 @@ class Table:
     """Named columns and rows; units stand in the names of the columns or in the title.
 
     A number that is no whole one is shown with `digits` decimals; None is shown as a dash.
+    `beside` pairs a column of the paper with ours: our cells are graded near or far by `near`.
     """
 
     title: str
@@ -37,6 +39,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     digits: int = 2
+    beside: tuple[tuple[str, str], ...] = ()
+    near: float = NEAR
 
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows):
@@ -47,6 +51,26 @@ class Table:
                     f"{len(self.columns)}, one per column",
                     where=f"row {index}",
                 )
+        for name in (name for pair in self.beside for name in pair):
+            if name not in self.columns:
+                raise InputError(
+                    f"column beside another in table {self.title!r}",
+                    name,
+                    ", ".join(self.columns),
+                )
+
+    def grades(self) -> dict[tuple[int, int], Verdict]:
+        """Row and column of our cells beside the paper's: near, far, or not shown.
+
+        A row in which the paper has no number is not graded.
+        """
+        out: dict[tuple[int, int], Verdict] = {}
+        for theirs, own in ((self.columns.index(a), self.columns.index(b)) for a, b in self.beside):
+            for index, row in enumerate(self.rows):
+                paper, ours = row[theirs], row[own]
+                if isinstance(paper, int | float) and not isinstance(ours, str):
+                    out[index, own] = compare_numbers(paper, ours, self.near)
+        return out
 
     def __str__(self) -> str:
         head, *body = self.texts()
@@ -70,7 +94,23 @@ class Table:
             "columns": list(self.columns),
             "rows": plain(self.rows),
             "note": self.note,
+            "digits": self.digits,
+            "beside": [list(pair) for pair in self.beside],
+            "near": self.near,
         }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Table:
+        """The table that `as_dict` wrote."""
+        return cls(
+            record["title"],
+            tuple(record["columns"]),
+            tuple(map(tuple, record["rows"])),
+            record["note"],
+            record["digits"],
+            tuple(map(tuple, record["beside"])),
+            record["near"],
+        )
 
     def texts(self) -> list[list[str]]:
         """The names of the columns, then the rows, as they are shown."""
@@ -160,7 +200,8 @@ class Check:
 class Reproduction:
     """What a reproduction found: print it, take its `as_dict()`, or write its `page(path)`.
 
-    `statements` are sentences: what was assumed, what the data cannot tell, what was noticed.
+    `claims` are the paper's, each beside ours; `statements` are sentences: what was assumed, what
+    the data cannot identify, what was noticed.
     """
 
     paper: str  # the key, e.g. "falezza2020"
@@ -168,6 +209,8 @@ class Reproduction:
     tables: tuple[Table, ...]
     statements: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    seed: int | None = None
     data: Any = field(default=None, repr=False)  # what the figures of the page are drawn from
 
     @property
@@ -176,7 +219,11 @@ class Reproduction:
         return all(check.passed for check in self.checks)
 
     def __str__(self) -> str:
-        blocks = [f"{self.paper}: {self.title}", *map(str, self.tables)]
+        blocks = [f"{self.paper}: {self.title}"]
+        if self.claims:
+            lines = [wrapped(str(claim), bullet="- ") for claim in self.claims]
+            blocks.append("\n".join(["What the paper says, and what we show", *lines]))
+        blocks += map(str, self.tables)
         if self.statements:
             blocks.append("\n".join(wrapped(text, bullet="- ") for text in self.statements))
         if self.checks:
@@ -189,7 +236,9 @@ class Reproduction:
         return {
             "paper": self.paper,
             "title": self.title,
+            "seed": self.seed,
             "passed": self.passed,
+            "claims": [claim.as_dict() for claim in self.claims],
             "checks": [check.as_dict() for check in self.checks],
             "tables": [table.as_dict() for table in self.tables],
             "statements": list(self.statements),
@@ -204,10 +253,11 @@ class Paper:
     """A paper's numbers and the words of its reproduction, from the file papers/KEY.yaml.
 
     `numbers` holds the paper's own tables. All else are templates, in the order in which they are
-    shown: `tables` with their columns and notes, `statements`, `checks` with their bounds, and
-    `figures` with their captions. A template names what it shows, {radius:.2f}, and finds it among
-    the values of a call and the `constants`. Several numbers are joined by commas; with "span"
-    before the format they are shown from the least to the largest.
+    shown: `claims` with the reasons of what is far or not shown, `tables` with their columns and
+    notes, `statements`, `checks` with their bounds, and `figures` with their captions. A template
+    names what it shows, {radius:.2f}, and finds it among the values of a call and the `constants`.
+    Several numbers are joined by commas; with "span" before the format they are shown from the
+    least to the largest.
     """
 
     def __init__(self, key: str, **constants: Any) -> None:
@@ -228,6 +278,44 @@ class Paper:
             tuple(tuple(_cells(row)) for row in rows),
             self.text(words.get("note", ""), **values),
             words.get("digits", 2),
+            tuple(
+                (self.text(a, **values), self.text(b, **values)) for a, b in words.get("beside", ())
+            ),
+            words.get("near", NEAR),
+        )
+
+    def claim(
+        self,
+        name: str,
+        /,
+        paper: Value,
+        ours: Value = None,
+        holds: bool | None = None,
+        **values: Any,
+    ) -> Claim:
+        """The claim of that name: the paper's value beside ours.
+
+        `holds` decides a claim of words, such as an order; numbers are compared by the `near` of
+        the file. Where it says `not_shown`, that is why the bench cannot show the claim.
+        """
+        words = self._words["claims"][name]
+        verdict: Verdict
+        if "not_shown" in words:
+            verdict, reason = "not shown", words["not_shown"]
+        else:
+            if holds is None:
+                verdict = compare_numbers(paper, ours, words.get("near", NEAR))
+            else:
+                verdict = "near" if holds else "far"
+            reason = "" if verdict == "near" else words.get("far", "")
+        digits = words.get("digits", 2)
+        return Claim(
+            self.text(words["place"], **values),
+            self.text(words["what"], **values),
+            format_value(paper, digits),
+            format_value(ours, digits),
+            verdict,
+            self.text(reason, **values),
         )
 
     def statements(self, **values: Any) -> tuple[str, ...]:
@@ -263,10 +351,21 @@ class Paper:
         statements: tuple[str, ...],
         checks: tuple[Check, ...],
         data: Any,
+        *,
+        claims: Iterable[Claim] = (),
+        seed: int | None = None,
     ) -> Reproduction:
-        """What was found, under the paper's key and title."""
-        title = self._words["title"]
-        return Reproduction(self.key, title, tuple(tables), statements, checks, data)
+        """The result under the paper's key and title."""
+        return Reproduction(
+            self.key,
+            self._words["title"],
+            tuple(tables),
+            statements,
+            checks,
+            tuple(claims),
+            seed,
+            data,
+        )
 
 
 #: Ten times as fast where PyYAML has it: these files are read on import.

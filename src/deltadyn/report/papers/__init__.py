@@ -1,8 +1,9 @@
-"""Pages of the reproductions: a paper's figures, tables, statements and checks in one HTML file."""
+"""Pages of the reproductions: claims, figures, tables, statements and checks in one HTML file."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,7 @@ from deltadyn.arrays import FloatArray
 from deltadyn.recording.prepare.data import Prepared
 from deltadyn.report.html import BAR, figures_html, list_html, table_html, write_page
 from deltadyn.report.plots import LEFT, MEASURED, Curve, axes_figure, colour, draw, finished
+from deltadyn.reproduce.claims import VERDICTS, Claim
 from deltadyn.reproduce.result import JOINTS, Paper, Reproduction, Table
 
 PATH_POINTS = 2000
@@ -49,13 +51,14 @@ def figures_of(result: Reproduction) -> tuple[Figure, ...]:
 
 
 def write_reproduction(result: Reproduction, path: str | os.PathLike[str]) -> Path:
-    """Write one HTML page with figures, tables, statements and checks, to open offline."""
+    """Write one HTML page with claims, figures, tables, statements and checks, to open offline."""
     figures = [(item.title, _roomy(item.draw()), item.caption) for item in figures_of(result)]
     lines = "".join(
         f"<li{'' if check.passed else ' class=no'}>{escape(str(check))}</li>"
         for check in result.checks
     )
     blocks = [
+        claims_block(result.claims),
         *figures_html(figures),
         *(table_block(table) for table in result.tables),
         list_html("What was assumed and noticed", result.statements),
@@ -64,11 +67,40 @@ def write_reproduction(result: Reproduction, path: str | os.PathLike[str]) -> Pa
     return write_page(path, f"{result.paper}: {result.title}", blocks)
 
 
+#: The class of page.css that colours a verdict.
+COLOUR_CLASSES = {"near": "near", "far": "far", "not shown": "absent"}
+CLAIM_COLUMNS = ("place", "claim", "paper", "ours", "verdict", "reason")
+
+
+def claims_block(claims: Sequence[Claim]) -> str:
+    """The paper's claims beside ours as a coloured table; nothing where there are none."""
+    if not claims:
+        return ""
+    rows = [list(claim.as_dict().values()) for claim in claims]
+    column = CLAIM_COLUMNS.index("verdict")
+    classes = {(index, column): COLOUR_CLASSES[claim.verdict] for index, claim in enumerate(claims)}
+    counts = Counter(claim.verdict for claim in claims)
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    return (
+        "<h2>What the paper says, and what we show</h2>"
+        f"<p>{summary}.</p><div class=table>{table_html(CLAIM_COLUMNS, rows, classes)}</div>"
+    )
+
+
 def table_block(table: Table) -> str:
-    """A table as a piece of a page, with its title and note."""
+    """A table as a piece of a page, with its title and note; cells beside the paper's in colour."""
     head, *body = table.texts()
+    classes = {cell: COLOUR_CLASSES[verdict] for cell, verdict in table.grades().items()}
     note = f"<p class=note>{escape(table.note)}</p>" if table.note else ""
-    return f"<h3>{escape(table.title)}</h3>{table_html(head, body)}{note}"
+    scale = ""
+    if classes:
+        scale = (
+            "<p class=note>Ours beside the paper's: <span class=near>near</span> (within "
+            f"{100 * table.near:g} %), <span class=far>far</span>, "
+            "<span class=absent>not shown</span>.</p>"
+        )
+    shown = f"<div class=table>{table_html(head, body, classes)}</div>"
+    return f"<h3>{escape(table.title)}</h3>{shown}{note}{scale}"
 
 
 # Figures and marks that several papers have.
