@@ -8,18 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn import (
-    PD,
-    AugmentedPD,
-    Motion,
-    PDFeedforward,
-    Robot,
-    equations_of_motion,
-    load_robot,
-    regressor,
-    simulate,
-)
 from deltadyn.arrays import FloatArray
+from deltadyn.dynamics import equations_of_motion, regressor
 from deltadyn.errors import InputError
 from deltadyn.identification import (
     Bodies,
@@ -30,12 +20,14 @@ from deltadyn.identification import (
     robot_from_standard,
 )
 from deltadyn.kinematics import WorkspaceBoundary, in_workspace, workspace
-from deltadyn.motion import FourierSeries, check_motion, fourier_motion, gate_move
+from deltadyn.motion import FourierSeries, Motion, check_motion, fourier_motion, gate_move
 from deltadyn.progress import Bar
 from deltadyn.reproduce.claims import Claim
 from deltadyn.reproduce.ladder import rms
 from deltadyn.reproduce.result import Check, Paper, Reproduction, Table
 from deltadyn.reproduce.trials import whole_number
+from deltadyn.robot import Robot, load_robot
+from deltadyn.simulation import PD, AugmentedPD, PDFeedforward, simulate
 
 PAPER = Paper("gnad2024")
 TABLE_1 = PAPER.numbers["table_1"]

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deltadyn import equations_of_motion, load_robot
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import EquationsOfMotion
+from deltadyn.dynamics import EquationsOfMotion, equations_of_motion
 from deltadyn.identification import robot_from_standard
 from deltadyn.motion import fourier_motion
 from deltadyn.report.papers import SPACE, Figure, camera, captioned, draw_bars, draw_lines
@@ -43,6 +42,7 @@ from deltadyn.reproduce.gnad2024 import (
     friction_curve,
     machine_friction,
 )
+from deltadyn.robot import load_robot
 
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 SPINDLE_CURVES = {
