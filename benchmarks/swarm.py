@@ -33,9 +33,7 @@ import numpy as np
 import deltadyn as dd
 from benchmarks.machine import machine_name, processor_time
 from deltadyn.arrays import FloatArray
-from deltadyn.identification.methods import swarm as module
-from deltadyn.identification.methods.l1 import least_absolute
-from deltadyn.identification.methods.swarm import ATTRACTION, INERTIA, swarm
+from deltadyn.identification import L1, AbsoluteErrorSum, Swarm, swarm
 from deltadyn.reproduce import random_states
 
 PARTICLES, NEIGHBOURS, SAMPLES = 300, 60, 1500
@@ -56,8 +54,6 @@ class Line:
 
 class PlainSum:
     """The objective as anybody would write it."""
-
-    rows_read = 1.0
 
     def __init__(self, Y: FloatArray, tau: FloatArray) -> None:
         self.Y, self.tau = Y, tau
@@ -95,7 +91,7 @@ def _by_pyswarms(Y: FloatArray, tau: FloatArray, iterations: int, local: bool) -
     pyswarms: Any = importlib.import_module("pyswarms")
     logging.disable(logging.CRITICAL)
     np.random.seed(0)  # noqa: NPY002 - pyswarms draws from the global generator
-    options: dict[str, Any] = {"c1": ATTRACTION[0], "c2": ATTRACTION[1], "w": INERTIA}
+    options: dict[str, Any] = {"c1": Swarm.c1, "c2": Swarm.c2, "w": Swarm.c0}
     kind: Any = pyswarms.single.GlobalBestPSO
     if local:
         kind, options = pyswarms.single.LocalBestPSO, options | {"k": NEIGHBOURS, "p": 2}
@@ -123,38 +119,31 @@ def by_highs(Y: FloatArray, tau: FloatArray) -> float:
     return float(result.fun)
 
 
-def ours(Y: FloatArray, tau: FloatArray, iterations: int, **changes: Any) -> float:
+def ours(
+    cost: Callable[[FloatArray], FloatArray], k: int, iterations: int, **changes: Any
+) -> float:
     """The objective that our swarm reaches."""
-    found = swarm(
-        Y, tau, LOW, HIGH, particles=PARTICLES, neighbours=NEIGHBOURS, iterations=iterations,
-        **changes,
-    )  # fmt: skip
-    return found.objective
-
-
-def plain(Y: FloatArray, tau: FloatArray, iterations: int) -> float:
-    """Our swarm with the plain objective."""
-    name = "SignedSum"
-    kept = getattr(module, name)
-    setattr(module, name, PlainSum)
-    try:
-        return ours(Y, tau, iterations)
-    finally:
-        setattr(module, name, kept)
+    low, high = np.full(k, LOW), np.full(k, HIGH)
+    sizes: dict[str, Any] = {"particles": PARTICLES, "neighbours": NEIGHBOURS} | changes
+    result = swarm(cost, low, high, vectorized=True, bounds="start", iterations=iterations, **sizes)
+    return result.cost
 
 
 def run(iterations: int) -> tuple[list[Line], str | None]:
     """All methods on one set of data, and a sentence on what was left out."""
     Y, tau = data()
-    bound = least_absolute(Y, tau).bound
+    k, bound = Y.shape[1], L1().minimise(Y, tau).bound
     works: list[tuple[str, Callable[[], float]]] = [
-        ("deltadyn, cyclic", lambda: ours(Y, tau, iterations)),
+        ("deltadyn, cyclic", lambda: ours(AbsoluteErrorSum(Y, tau), k, iterations)),
         (
             "deltadyn, cyclic, current positions",
-            lambda: ours(Y, tau, iterations, neighbours_best="current"),
+            lambda: ours(AbsoluteErrorSum(Y, tau), k, iterations, neighbours_best="current"),
         ),
-        ("deltadyn, star", lambda: ours(Y, tau, iterations, topology="star")),
-        ("deltadyn with the plain objective", lambda: plain(Y, tau, iterations)),
+        (
+            "deltadyn, star",
+            lambda: ours(AbsoluteErrorSum(Y, tau), k, iterations, topology="star"),
+        ),
+        ("deltadyn with the plain objective", lambda: ours(PlainSum(Y, tau), k, iterations)),
     ]
     missing = None
     if importlib.util.find_spec("pyswarms") is None:
@@ -165,7 +154,7 @@ def run(iterations: int) -> tuple[list[Line], str | None]:
             ("pyswarms, local best", lambda: by_pyswarms(Y, tau, iterations, True)),
         ]
     works += [
-        ("least_absolute, with proof", lambda: least_absolute(Y, tau).objective),
+        ("least_absolute, with proof", lambda: L1().minimise(Y, tau).objective),
         ("linear program, HiGHS", lambda: by_highs(Y, tau)),
     ]
     lines = []

@@ -45,6 +45,7 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}", node.value
 
 
+@pytest.mark.full
 def test_every_option_in_a_text_is_an_option_of_a_command() -> None:
     known = {"--help", "--version", "--verbose", *COMPILER}
     known = known.union(*(options_of(command) for command in COMMANDS.values()))
@@ -53,6 +54,7 @@ def test_every_option_in_a_text_is_an_option_of_a_command() -> None:
     assert [item for item in found if item[1] not in known] == []
 
 
+@pytest.mark.full
 def test_a_command_in_a_text_has_the_options_that_stand_behind_it() -> None:
     """`deltadyn export mine.yaml c --out x` and the like, in messages, help and examples."""
     words = sorted(COMMANDS, key=len, reverse=True)

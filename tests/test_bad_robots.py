@@ -775,6 +775,7 @@ def test_there_are_enough_wrong_files() -> None:
     assert len(WRONG_FILES) >= 45
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [

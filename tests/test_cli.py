@@ -165,9 +165,10 @@ def test_simulate_of_an_unknown_preset_names_the_presets() -> None:
     [
         MemoryError(),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
         RecordingFileError.of_file("log.mat", "cannot be read", "a log"),
     ],
-    ids=["python", "system", "wrapped"],
+    ids=["python", "system", "thread", "wrapped"],
 )
 def test_memory_that_is_used_up_is_status_3_and_a_sentence(
     monkeypatch: pytest.MonkeyPatch, error: Exception, as_json: bool
@@ -200,6 +201,7 @@ def test_numpy_and_a_worker_that_was_ended_are_told_alike(monkeypatch: pytest.Mo
         assert result.output.startswith("deltadyn: the memory is used up: ")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of memory are POSIX")
 def test_a_command_within_a_limit_of_memory(tmp_path: Path) -> None:
     """A log that is larger than what the system gives."""

@@ -244,6 +244,7 @@ def test_identify_json_holds_fit_files_and_validation(logs: Logs, tmp_path: Path
     assert saved["parameters"] == record["parameters"]
 
 
+@pytest.mark.full
 def test_identify_without_a_held_out_log_says_null(logs: Logs, tmp_path: Path) -> None:
     options = ("--model", "virtual-work", "--method", "damped", "--band", "none", "--json")
     out = ("--out", str(tmp_path / "fit"))
@@ -274,6 +275,7 @@ def limited(iterations: int) -> Callable[..., Fit]:
     return identify
 
 
+@pytest.mark.full
 def test_a_fit_that_has_not_converged_is_status_1(
     logs: Logs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -486,6 +488,7 @@ def test_reproduce_of_an_unknown_paper() -> None:
     assert "No such command 'clavel1988'" in result.stderr
 
 
+@pytest.mark.full
 def test_a_log_with_a_turned_torque_is_refused(tmp_path: Path) -> None:
     """By both commands, unless the check is left out."""
     robot = dd.load_robot("example-delta")
@@ -500,6 +503,7 @@ def test_a_log_with_a_turned_torque_is_refused(tmp_path: Path) -> None:
     assert taken.exit_code == 0, taken.output
 
 
+@pytest.mark.full
 def test_a_log_with_holes_is_mended_by_options(tmp_path: Path, monkeypatch: Any) -> None:
     """The message that refuses the log names them; they are recorded and repeated."""
     monkeypatch.chdir(tmp_path)

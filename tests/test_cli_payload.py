@@ -75,6 +75,7 @@ def test_a_log_gives_a_table_and_a_page(files: Files, tmp_path: Path) -> None:
     assert "plotly" in out.read_text("utf-8").lower()
 
 
+@pytest.mark.full
 def test_logs_as_json_with_the_noise_of_an_empty_one(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "picks.html"
     result = run(

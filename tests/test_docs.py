@@ -231,13 +231,20 @@ def given_names() -> dict[str, Any]:
 
 # Pages whose code needs optional packages.
 NEED_PACKAGES = {"gpu.md", "export-models.md"}
+#: Pages whose code takes seconds: `make test-all` runs it.
+SLOW_PAGES = (
+    *("fleet", "force", "history", "how-to-choose", "identification", "machines", "report"),
+    *("reference/fleet", "reference/identification", "reference/report", "reference/validation"),
+    "simulation",
+)
 WITH_CODE = [
     pytest.param(
         page,
-        id=page.relative_to(DOCS).with_suffix("").as_posix(),
-        marks=[pytest.mark.full] if page.name in NEED_PACKAGES else [],
+        id=name,
+        marks=[pytest.mark.full] if page.name in NEED_PACKAGES or name in SLOW_PAGES else [],
     )
     for page in PAGES
+    for name in [page.relative_to(DOCS).with_suffix("").as_posix()]
     if BLOCK.search(page.read_text("utf-8")) and str(page.relative_to(DOCS)) not in RUN_ELSEWHERE
 ]
 

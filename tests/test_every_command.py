@@ -27,6 +27,7 @@ CALLS = (
     ("report . logs/D1/2026-05-03.csv --methods base --validate held-out.csv", 0),
     ("export mine.yaml c --out controller", 0),
     ("sizing mine.yaml --payloads 0,1 --cycles 60 --out sizing.html", 0),
+    ("coupling mine.yaml --resolution 7 --out coupling.html", 0),
     ("payload mine.yaml held-out.csv", 1),  # it holds no pick
     ("force mine.yaml held-out.csv --empty logs/D1/2026-05-03.csv", 2),  # too short an empty run
     ("calibrate . --plan 12 --out poses.csv", 0),

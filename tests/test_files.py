@@ -227,6 +227,7 @@ def left_behind(folder: Path, files: dict[str, str]) -> None:
         point += 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("hours", [-24, 0, 24])
 def test_what_a_person_wrote_after_the_kill_is_kept(tmp_path: Path, hours: float) -> None:
     """Its content says so, whatever the times of the files are."""
@@ -262,6 +263,7 @@ def test_files_with_times_ahead_give_way_to_new_ones(tmp_path: Path, ahead: tupl
     assert contents(tmp_path) == dict.fromkeys("abc", "newer")
 
 
+@pytest.mark.full
 def test_a_pipe_that_came_after_the_kill_is_kept(tmp_path: Path) -> None:
     write_together(tmp_path, {"a": "old", "b": "old"})
     left_behind(tmp_path, {"a": "new", "b": "new"})
@@ -293,6 +295,7 @@ def test_marks_of_the_living_stay(tmp_path: Path) -> None:
     assert remove_abandoned_mark(mark)
 
 
+@pytest.mark.full
 def test_one_file_is_not_overtaken_by_an_older_set(tmp_path: Path) -> None:
     write_together(tmp_path, {"a": "old", "b": "old"})
     left_behind(tmp_path, {"a": "new", "b": "new"})

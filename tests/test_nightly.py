@@ -177,6 +177,7 @@ def assert_exists(text: str) -> None:
             assert f"def {test}(" in (ROOT / path).read_text("utf-8"), text
 
 
+@pytest.mark.full
 def test_a_rounding_whose_tests_fail_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,7 @@ print("\\n".join(found.failures))
 """
 
 
+@pytest.mark.full
 def test_a_campaign_finds_every_fault() -> None:
     done = subprocess.run(
         [sys.executable, "-c", FAULTY], cwd=ROOT, capture_output=True, text=True, check=True

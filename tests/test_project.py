@@ -10,6 +10,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,6 +169,7 @@ def test_an_error_is_a_sentence_and_a_hint(arguments: tuple[str, ...], hint: str
 SEARCH = """
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from deltadyn.cli import main
 from deltadyn.progress import Bar
 
@@ -283,7 +285,7 @@ def test_an_import_without_kernels_warns_of_nothing() -> None:
 def test_a_table_below_the_mark_survives_a_run(project: Path) -> None:
     call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
     assert run(*call).exit_code in (0, 1)
-    own = '\n# for the night\n[simulate]\nmotion = "adept"  # short\n'
+    own = '\n  # for the night\n  [simulate]\nmotion = "adept"  # short\n[payload]\n'
     with (project / FILE).open("a") as file:
         file.write(own)
     assert run(*call).exit_code in (0, 1)
@@ -331,11 +333,36 @@ def test_no_password_is_written_into_the_project_file(project: Path) -> None:
     }
     for name, url in urls.items():
         assert "secret" not in _without_secrets(name, url)
-    words = ["--live", "mqtt://user:***@host/cell", "--", "."]
-    record = f"\n{MARK}\n[runs.payload]\narguments = {json.dumps(words)}\n"
-    with (project / FILE).open("a") as file:
-        file.write(record)
-    told = run("repeat", "payload")
+    for words in (
+        ["--live", "mqtt://user:***@host/cell", "--", "."],
+        ["--storage", "secret=***", "--", ".", "logs"],
+    ):
+        record = f"\n{MARK}\n[runs.payload]\narguments = {json.dumps(words)}\n"
+        (project / FILE).write_text(f'[project]\nrobot = "robot.yaml"\n{record}')
+        told = run("repeat", "payload")
+        assert told.exit_code == 2
+        assert "passwords and keys are not kept" in told.stderr
+
+
+def test_no_key_of_an_object_store_is_written_into_the_project_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = SimpleNamespace(notes=(), rows=(), as_dict=dict)
+    monkeypatch.setattr("deltadyn.fleet.payload_fleet", lambda *_, **__: nothing)
+    given = {
+        "key": "value1",
+        "secret": "value2",
+        "sas_token": "value3",
+        "endpoint_url": "http://me:value4@nas:9000",
+        "region": "north",
+    }
+    words = [word for key, value in given.items() for word in ("--storage", f"{key}={value}")]
+    assert run("fleet", "payload", ".", "logs", "--json", *words).exit_code == 1, "no picks"
+    text = (project / FILE).read_text()
+    recorded = tomllib.loads(text)["runs"]["fleet payload"]["arguments"]
+    assert "value" not in text
+    assert {"key=***", "secret=***", "sas_token=***", "region=north"} <= set(recorded)
+    told = run("repeat", "fleet", "payload")
     assert told.exit_code == 2
     assert "passwords and keys are not kept" in told.stderr
 

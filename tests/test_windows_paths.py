@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -210,6 +211,22 @@ def test_sets_are_written_without_fcntl(tmp_path: Path, windows: Locks) -> None:
     assert (tmp_path / "a.txt").read_text("utf-8") == "three"
     assert (tmp_path / "deep" / "b.txt").read_text("utf-8") == "two"
     assert sorted(item.name for item in tmp_path.rglob("*")) == ["a.txt", "b.txt", "deep"]
+    assert windows.held == set()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_lock_stays_in_the_temporary_folder(
+    tmp_path: Path, windows: Locks, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """Whether what is done under the lock succeeds or not."""
+    place, temporary = tmp_path / "mine", tmp_path / "tmp"
+    place.mkdir()
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with contextlib.suppress(ZeroDivisionError), locked(place):
+        assert len(list(temporary.iterdir())) == 1
+        assert 1 / (1 - fails)
+    assert list(temporary.iterdir()) == []
     assert windows.held == set()
 
 

@@ -20,7 +20,7 @@ from deltadyn.commands.fit import identify, report, validate
 from deltadyn.commands.fleet import fleet
 from deltadyn.commands.force import force
 from deltadyn.commands.history import history
-from deltadyn.commands.motion import excite, simulate, sizing
+from deltadyn.commands.motion import coupling, excite, simulate, sizing
 from deltadyn.commands.payload import payload
 from deltadyn.commands.project import defaults
 from deltadyn.commands.reproduce import reproduce
@@ -141,6 +141,7 @@ COMMANDS = {
     payload: "Masses of picks, from logs or live.",
     force: "External force and contacts, from logs.",
     sizing: "Torques, powers and limits over payload and pace.",
+    coupling: "How much the drives load each other, over the workspace.",
     fleet: "Many robots, many days: compared, identified, watched.",
     history: "Each robot over the years: add, list, correct, drift, refit.",
     export: "Write the model for a controller or simulator.",

@@ -160,14 +160,19 @@ def locked(folder: Path, longest: float | None = None) -> Iterator[None]:
     name = hashlib.sha256(os.path.normcase(os.path.realpath(folder)).encode()).hexdigest()[:32]
     mark = Path(tempfile.gettempdir()) / f"deltadyn-{name}.lock"
     # opening is refused for the moment in which another one removes it
-    with _take(partial(mark.open, "a+b"), folder, WAIT) as file:
+    with ExitStack() as at_end, _take(partial(mark.open, "a+b"), folder, WAIT) as file:
         _take(partial(_lock_now, file), folder, math.inf if longest is None else longest)
+        at_end.callback(_remove_lock, mark)  # when the file is closed
         try:
             yield
         finally:
             _unlock(file)
+
+
+def _remove_lock(mark: Path) -> None:
+    """Windows refuses while another one waits with it open: that one removes it."""
     with contextlib.suppress(OSError):
-        mark.unlink()  # Windows refuses while another one waits with it open: that one removes it
+        mark.unlink()
 
 
 @contextmanager

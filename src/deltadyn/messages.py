@@ -9,11 +9,10 @@ MAX_VALUE_CHARACTERS = 300  # of a value in a message
 HIDDEN = "***"  # stands for what is secret
 
 _USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+://)([^/\s?#'\"]*)@")
-_SECRET_VALUE = re.compile(
-    r"([?&;][A-Za-z0-9_.-]*(?:pass|pwd|token|secret|key|cred|signature|auth)[A-Za-z0-9_.-]*"
-    r"|[?&;]sig)=[^&;\s'\"]+",
-    re.IGNORECASE,
+_SECRET_NAME = (
+    r"(?:[A-Za-z0-9_.-]*(?:pass|pwd|token|secret|key|cred|signature|auth)[A-Za-z0-9_.-]*|sig)"
 )
+_SECRET_VALUE = re.compile(rf"([?&;]{_SECRET_NAME})=[^&;\s'\"]+", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -25,6 +24,11 @@ def hide_passwords(text: str) -> str:
     if "://" not in text:
         return text
     return _SECRET_VALUE.sub(rf"\1={HIDDEN}", _USER.sub(_without_password, text))
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the value of an option of that name is a password, a key or a token."""
+    return re.fullmatch(_SECRET_NAME, name, re.IGNORECASE) is not None
 
 
 def _without_password(match: re.Match[str]) -> str:

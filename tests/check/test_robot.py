@@ -142,6 +142,7 @@ def test_a_reach_below_the_smallest_of_the_catalogue(tmp_path: Path) -> None:
     assert fields == ["geometry.arm_length", "geometry.strut_length", "reach"]
 
 
+@pytest.mark.full
 def test_sizes_are_those_of_the_catalogue() -> None:
     robots = [dd.load_robot(name) for name in dd.robot_names()]
     for name in ("arm_length", "strut_length"):

@@ -108,6 +108,7 @@ CASES: dict[str, Case] = {
     "payload": _page("payload", ROBOT, LOG, "--empty", HELD_OUT, slow=True),
     "force": _page("force", ROBOT, LOG, "--empty", EMPTY, slow=True),
     "sizing": _page("sizing", ROBOT, "--cycles", "60"),
+    "coupling": _page("coupling", ROBOT, "--resolution", "5"),
     "fleet compare": Case(
         ("fleet", "compare", ROBOT, *_FLEET),
         ("fleet", "compare", ROBOT, *_FLEET, "--method", "base"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -164,6 +165,18 @@ def test_summary_reads_as_a_table() -> None:
     text = str(coupling_map(robot, resolution=2).summary)
     for part in ("coupling 1-2", "coupling 3-4", "felt inertia 4", "free inertia 1", "median"):
         assert part in text
+
+
+def test_summary_as_plain_numbers() -> None:
+    robot = make_robot(4, True)
+    summary = coupling_summary(robot, samples=3)
+    record = json.loads(json.dumps(summary.as_dict(), allow_nan=False))
+    assert list(record["coupling"]) == ["1-2", "1-3", "2-3", "1-4", "2-4", "3-4"]
+    assert record["coupling"]["3-4"] == summary.coupling[:, 5].tolist()
+    assert record["felt"]["4"] == summary.felt[:, 3].tolist()
+    assert record["free"]["1"] == summary.free[:, 0].tolist()
+    assert record["units"] == dict.fromkeys("1234", "kg m^2")
+    assert record["points"] + record["left_out"] == 3 * 9 * 3
 
 
 @pytest.mark.full

@@ -29,7 +29,12 @@ from tests.dynamics.loads_by_hand import (
 )
 
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import ConstraintLoads, RodLoads, constraint_loads, inverse_dynamics
+from deltadyn.dynamics import (
+    ConstraintLoads,
+    SpindleLoads,
+    constraint_loads,
+    inverse_dynamics,
+)
 from deltadyn.dynamics.loads import _line_density
 from deltadyn.errors import InputError
 from deltadyn.kinematics import State
@@ -115,6 +120,43 @@ def test_the_base_carries_the_whole_robot(robot: Robot) -> None:
         given = given + loads.spindle_upper
         need = need + loads.spindle_upper + loads.spindle_lower  # the rods' own, tested above
     assert largest_difference(given, need) < ROUNDING
+
+
+def test_platform_and_effector_balance_under_a_force_from_outside() -> None:
+    """Newton and Euler of the effector, and Newton of the platform that bears it."""
+    robot = make_robot(4, False)
+    state = make_states(robot, 60)
+    wrench = np.array([30.0, -20.0, 40.0, 1.5])
+    loads, spindle = constraint_loads(robot, state, wrench), known_spindle(robot, state, wrench)
+    up = robot.gravity * Z
+    own = robot.platform.mass * (state.pdd[:, :3] + up)
+    given = -loads.platform.sum(axis=1) - spindle.bearing_force
+    assert np.max(np.abs(given - own)) < ROUNDING * np.max(np.abs(loads.platform))
+    force, moment = spindle.bearing_force - spindle.lower_force + wrench[:3], np.zeros((60, 3))
+    moment += spindle.bearing_moment - spindle.lower_moment + wrench[3] * Z
+    height = known_lever(robot)
+    moment -= np.cross(np.broadcast_to(height, (60, 3)), spindle.lower_force)
+    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
+    for body, at in ((robot.effector, robot.effector.com), (robot.payload, robot.payload.offset)):
+        r = np.stack([c * at[0] - s * at[1], s * at[0] + c * at[1], 0 * c + at[2]], axis=-1)
+        pull = body.mass * (turned_acceleration(robot, state, at) + state.pdd[:, :3] + up)
+        force, moment = force - pull, moment - np.cross(r, pull)
+        moment[:, 2] -= body.inertia_zz * state.pdd[:, 3]
+    assert np.max(np.abs(force)) < ROUNDING * np.max(np.abs(spindle.bearing_force))
+    assert np.max(np.abs(moment)) < ROUNDING * np.max(np.abs(spindle.bearing_moment))
+    tool = spindle.bearing_force - spindle.lower_force
+    assert largest_difference(loads.tool_force, tool) < ROUNDING
+
+
+def known_spindle(robot: Robot, state: State, wrench: FloatArray) -> SpindleLoads:
+    spindle = constraint_loads(robot, state, wrench).spindle
+    assert spindle is not None
+    return spindle
+
+
+def known_lever(robot: Robot) -> FloatArray:
+    assert robot.spindle is not None
+    return robot.spindle.lower_joint_z * Z
 
 
 def turned_acceleration(robot: Robot, state: State, r: tuple[float, ...]) -> FloatArray:
@@ -219,8 +261,8 @@ def test_one_sample_and_rows_out_of_reach(robot: Robot) -> None:
         whole, single = getattr(loads, item.name), getattr(row, item.name)
         if whole is None:
             assert single is None
-        elif item.name == "rods":
-            for part in fields(RodLoads):
+        elif item.name in ("rods", "spindle"):
+            for part in fields(whole):
                 ours, expected = getattr(single, part.name), getattr(whole, part.name)[1]
                 np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-9)
         else:

@@ -118,9 +118,9 @@ def spindle_momentum(engine: Engine, x: FloatArray, xd: FloatArray, xdd: FloatAr
     return total
 
 
-def engine_robot(dof: int, seed: int) -> EngineRobot:
-    """A thin robot whose effector has no products of inertia, as the library assumes."""
-    drawn = random_robot(np.random.default_rng([dof, seed]), dof, thin=True, equal_limbs=False)
+def engine_robot(dof: int, seed: int, *, thin: bool = True) -> EngineRobot:
+    """A robot whose effector has no products of inertia, as the library assumes."""
+    drawn = random_robot(np.random.default_rng([dof, seed]), dof, thin=thin, equal_limbs=False)
     if drawn.spindle is None:
         return drawn
     body = drawn.spindle.effector
@@ -153,6 +153,29 @@ def test_cut_loops(dof: int, maker: Callable[[EngineRobot], Engine], friction: s
         couples = known(loads.couple)[..., None] * np.cross(drawn.tangential, cut.u)
         moment = from_struts - couples.sum(axis=1) - cut.effector_moment
         assert np.max(np.abs(moment)) < AGREEMENT * np.max(np.abs(known(loads.couple)))
+        if dof == 4:
+            assert loads.spindle_upper is not None
+            expected = cut.rods_need - cut.effector_force
+            assert largest_difference(loads.spindle_upper, expected) < AGREEMENT
+
+
+@pytest.mark.parametrize("dof", [3, 4])
+def test_cut_loops_of_bodies_of_any_shape(dof: int) -> None:
+    """The rigid model takes struts and telescope as they are, universal joints at the elbows."""
+    for seed in range(3):
+        drawn, rng = engine_robot(dof, seed, thin=False), np.random.default_rng([seed, dof])
+        robot, states = to_robot(drawn, thin=False), random_states(drawn, rng, 40)
+        force = rng.uniform(-80.0, 80.0, (40, 3))
+        cut = cut_loops(mujoco_engine(drawn), states, force, robot)
+        state = State.from_joints(robot, *states)
+        loads = constraint_loads(robot, state, force, model="rigid")
+        assert largest_difference(loads.platform, cut.tips) < AGREEMENT
+        exact = constraint_loads(robot, state, force)
+        assert largest_difference(exact.platform, cut.tips) > 1e-4
+        lever = np.array(drawn.platform_radius)[:, None] * drawn.radial
+        from_struts = np.cross(lever, -cut.tips).sum(axis=1)
+        moment = from_struts + loads.platform_moment - cut.effector_moment
+        assert np.max(np.abs(moment)) < AGREEMENT * np.max(np.abs(loads.platform_moment))
         if dof == 4:
             assert loads.spindle_upper is not None
             expected = cut.rods_need - cut.effector_force

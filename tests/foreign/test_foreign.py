@@ -26,3 +26,11 @@ def test_a_right_log_raises_no_alarm(seed: int, tmp_path: Path) -> None:
     assert not case.changed
     assert not case.refused
     assert not case.wrong
+
+
+def test_offsets_that_lower_the_residual_by_nothing_are_not_set(tmp_path: Path) -> None:
+    """A right log of 8 degrees of motion: 22 degrees of all arms leave 1.30 % for 1.34 %."""
+    case = judged(foreign_log(tmp_path, 31001, right=True), False, 31001)
+    assert not case.changed
+    assert not case.refused
+    assert not case.decided  # it cannot show the homing

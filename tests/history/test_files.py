@@ -272,6 +272,9 @@ def test_looking_makes_no_history(place: str, tmp_path: Path) -> None:
         Path(place).touch()
     with pytest.raises(FileError, match="holds no history"):
         History(place, create=False)
+    if "://" not in place:
+        assert Path(place).stat().st_size == 0
+        assert [path.name for path in Path(place).parent.iterdir()] == [Path(place).name]
     database = open_database(place, create=True)
     assert database.tables() == set()
     if "://" in place:

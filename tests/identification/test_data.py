@@ -5,10 +5,13 @@ import pytest
 
 import deltadyn as dd
 from deltadyn.errors import InputError
+from deltadyn.identification.loading import Loaded
+from deltadyn.identification.options import Preparation
 from deltadyn.kinematics.workspace import working_cylinder
 from deltadyn.recording import Recording
 from deltadyn.recording.prepare.band import choose_band
 from deltadyn.recording.prepare.data import as_recordings, prepare, prepared_parts
+from deltadyn.recording.prepare.stream import Streamed
 from deltadyn.robot import Robot
 
 RATE = 1000.0
@@ -99,6 +102,33 @@ def test_long_gaps_part_a_recording(robot: Robot, exact: Recording) -> None:
     assert [len(part) for part in parts] == [2000, 3500]
     with pytest.raises(InputError, match=r"gap in 'exact' at t = 1\.999 s is 0\.501; allowed"):
         prepare(robot, gappy)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_stretches_shorter_than_the_bands_filter_are_left_out(
+    robot: Robot, exact: Recording, streamed: bool
+) -> None:
+    """Also the first of a log, from which a band would be found."""
+    parted = exact.take(np.r_[0:40, 140:3000, 3100:3150, 3250:6000], "cut")
+    log = Streamed(robot, [parted.take(slice(0, 1500), "a"), parted.take(slice(1500, None), "b")])
+    given = log if streamed else parted
+    loaded = Loaded(robot, given, Preparation(band=40.0, check=False))
+    assert [len(part) for part in loaded.parts()] == [2860, 2750]
+    if not streamed:
+        (told,) = loaded.findings
+        assert "2 stretches between gaps, 0.09 s in all, left out: shorter than 0.1" in told
+    whole = Loaded(robot, exact, Preparation(check=False))
+    assert Loaded(robot, parted, Preparation(check=False)).band == whole.band
+    assert whole.findings == ()
+
+
+def test_a_log_whose_longest_stretch_is_too_short_is_refused(
+    robot: Robot, exact: Recording
+) -> None:
+    parted = exact.take(np.r_[0:40, 140:190], "cut")
+    loaded = Loaded(robot, parted, Preparation(band=40.0, check=False))
+    with pytest.raises(InputError, match=r"duration of 'exact' is 0\.05; allowed: at least 0\.1"):
+        list(loaded.parts())
 
 
 def test_parts_overlap_by_the_filters_length(robot: Robot, exact: Recording) -> None:

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from deltadyn.errors import UnknownNameError
 from deltadyn.identification.determined import base_map
 from deltadyn.identification.fit import Fit
 from deltadyn.identification.parametrisation import parametrise
+from deltadyn.identification.terms.idle import unseen_gains
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import Platform
 from deltadyn.robot.file import robot_text
@@ -120,6 +123,26 @@ def test_a_term_of_which_nothing_shows_is_not_carried(lab: Fit) -> None:
     # sets with it remain in the intervals: that of G is wider than its own model says
     low, high = lab.interval()[lab.names.index("G")]
     assert high - low > 4 * lab.std[lab.names.index("G")]
+
+
+@pytest.mark.parametrize(
+    ("with_term", "gain"),
+    [
+        ((0.7, 0.92, 0.96, 0.66), 0.19),  # Stribeck, where two folds hardly move slowly
+        ((0.5, 0.99, 1.0, 1.01), 0.005),  # one fold alone: its noise
+        ((0.8, 0.95, 0.97), 0.05),
+    ],
+)
+def test_the_gain_of_a_term_is_that_of_most_unseen_motion(
+    with_term: tuple[float, ...], gain: float
+) -> None:
+    def residuals(candidates: frozenset[int]) -> np.ndarray:
+        return np.array(with_term if 7 in candidates else np.ones(len(with_term)))[:, None]
+
+    unseen = SimpleNamespace(residuals=residuals, fold=np.arange(len(with_term)))
+    best = SimpleNamespace(candidates=frozenset({7}))
+    choice: Any = SimpleNamespace(unseen=unseen, best=best, level=np.ones(1))
+    assert unseen_gains(choice)[7] == pytest.approx(gain)
 
 
 def test_a_term_that_was_asked_for_stays() -> None:

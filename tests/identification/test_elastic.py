@@ -83,6 +83,7 @@ def test_the_bench_with_elastic_gears_is_named_exactly() -> None:
     assert set(choice().titles()) == {"stribeck", "load", "limbs", "ripple64", "elastic"}
 
 
+@pytest.mark.full
 def test_base_parameters_are_right_behind_elastic_gears() -> None:
     """A rigid model errs by a third in m_x and by 5 % in Coulomb friction."""
     names, found = choice().par.names, choice().z

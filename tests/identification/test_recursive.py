@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.identification.methods.recursive import (
+    Svd,
     damped_least_squares,
     recursive_least_squares,
     truncated_svd,
@@ -135,3 +136,19 @@ def test_wrong_arguments_are_refused() -> None:
         truncated_svd(Y, tau, 2.0)
     with pytest.raises(InputError, match=r"Y at row 0, column 0 is nan; allowed: finite numbers"):
         truncated_svd(np.full((5, 3, 6), np.nan), tau)
+
+
+def test_columns_may_be_cut_as_they_are() -> None:
+    """Of columns of length 100 and 1 the short one is a weak direction until both have length 1."""
+    rng = np.random.default_rng(0)
+    Y = np.linalg.qr(rng.normal(size=(50, 2)))[0] * np.array([100.0, 1.0])
+    tau = Y @ np.array([2.0, 3.0])
+    both, one = Svd(0.1).estimate(Y, tau), Svd(0.1, normalised=False).estimate(Y, tau)
+    assert (both.kept, one.kept) == (2, 1)
+    np.testing.assert_allclose(both.x, [2.0, 3.0], rtol=1e-12)
+    np.testing.assert_allclose(one.x, [2.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(one.singular_values, [100.0, 1.0], rtol=1e-12)
+    whole = Svd(0.0, normalised=False).estimate(Y, tau)
+    np.testing.assert_allclose(whole.x, both.x, rtol=1e-10)
+    with pytest.raises(InputError, match="normalised is 'no'; allowed: True or False"):
+        Svd(normalised="no")  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ def test_with_the_defaults() -> None:
     assert far.max() < 3
 
 
+@pytest.mark.full
 def test_a_payload_is_still_found_in_short_stretches() -> None:
     loaded = stretches(payload=1.0, name="loaded")
     with pytest.raises(InputError, match=r"payload of 'loaded \(8\)' .* it carried \+1\.0"):

@@ -104,6 +104,7 @@ def _held_out_error(fit: Fit, machine: Machine, log: dd.Recording) -> float:
     return judge(fit, log).error
 
 
+@pytest.mark.full
 @needs_gcc
 def test_a_second_log_that_begins_cold_again_makes_no_fit_worse() -> None:
     robot = dd.load_robot("sipro-d3-1200")

@@ -135,6 +135,36 @@ def test_y1_follows_its_seed() -> None:
     assert np.sum(np.diff((longer.p[:, 2] < longer.p[:, 2].min() + 1e-9).astype(int)) == 1) == 12
 
 
+def test_y1_is_laid_out_as_asked() -> None:
+    """Belts at another distance and depth, and the whole layout turned about z."""
+    straight = y1(D3, belt=0.3, stroke=0.4, duration=6.0, rate=500)
+    assert straight.p[0, :2] == pytest.approx([0.3 * 0.6, 0.0])  # of the radius
+    assert np.ptp(straight.p[:, 2]) == pytest.approx((0.4 + 0.4 * 0.4) * 0.2, rel=1e-3)
+    turned = y1(D3, belt=0.3, stroke=0.4, azimuth=0.7, duration=6.0, rate=500)
+    c, s = np.cos(0.7), np.sin(0.7)
+    right = straight.p @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    assert np.abs(turned.p - right).max() < 1e-12
+
+
+def test_random_layouts_follow_their_seed_and_stay_where_they_belong() -> None:
+    for make in (y2, y3):
+        one, same, other, ours = (
+            make(D3, seed=seed, duration=8.0, rate=500) for seed in (3, 3, 4, None)
+        )
+        assert np.array_equal(one.p, same.p)
+        assert np.abs(one.p - other.p).max() > 0.01
+        assert np.abs(one.p - ours.p).max() > 0.01
+    radii = np.linalg.norm(y2(D3, seed=5, rate=500).p[:, :2], axis=1)
+    assert 0.05 < radii.max() < 0.15  # the places lie within 0.1 m, a spline swings out
+    stops = y3(D3, seed=5, rate=500)
+    still = np.linalg.norm(stops.p[np.abs(stops.pd).max(axis=1) == 0][:, :2], axis=1)
+    assert (np.isclose(still, 0.95 * 0.6) | np.isclose(still, 0.0)).all()
+
+
+def test_y2_with_quicker_gates_lasts_shorter() -> None:
+    assert y2(D3, ease=2.0, rate=500).duration < 0.9 * y2(D3, rate=500).duration
+
+
 def test_y1_takes_objects_at_any_angle_and_places_them_straight() -> None:
     m = made("y1", IRB.name)
     low = m.p[:, 2] < np.min(m.p[:, 2]) + 1e-9

@@ -7,7 +7,7 @@ import pytest
 from tests.payload.cases import D3, FOUR, case, robot_of
 
 from deltadyn.errors import InputError
-from deltadyn.payload.forgetting import ForgettingEstimator, forgetting_masses, printed_matrices
+from deltadyn.payload.forgetting import ForgettingEstimator, forgetting_masses, forgetting_matrices
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(0, 5, (300, 3)) + np.array([0.0, 0.0, 9.81])
@@ -25,8 +25,8 @@ def test_it_is_least_squares_with_fading_weights(forgetting: float) -> None:
 
 
 def test_as_printed_it_diverges_and_mended_it_finds_the_mass() -> None:
-    printed = printed_matrices(X, Y, forgetting=0.99, sign=-1.0)
-    mended = printed_matrices(X, Y, forgetting=0.99, sign=1.0)
+    printed = forgetting_matrices(X, Y, forgetting=0.99, sign=-1.0)
+    mended = forgetting_matrices(X, Y, forgetting=0.99, sign=1.0)
     assert np.abs(printed[-1]).max() > 1e3 * 2.5
     assert np.diag(mended[-1]) == pytest.approx([2.5] * 3, abs=0.1)  # noise of 1 N on 10 m/s^2
 

@@ -438,6 +438,7 @@ def test_a_gear_like_a_degree_is_asked_about() -> None:
     assert "Others fit almost as well" in findings.of("convention")[0].text
 
 
+@pytest.mark.full
 def test_torque_that_is_noise_is_explained_by_no_convention() -> None:
     rec = clean()
     noise = np.random.default_rng(1).standard_normal(rec.tau.shape)

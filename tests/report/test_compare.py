@@ -72,6 +72,7 @@ def test_files_of_fits_and_reports_are_read(tmp_path: Path) -> None:
     assert written["status"] == found.status
 
 
+@pytest.mark.full
 def test_parameters_that_one_fit_lacks_are_named() -> None:
     short = record()
     gone = short["parameters"].pop()["name"]

@@ -44,6 +44,7 @@ def test_few_samples_are_all_drawn() -> None:
     np.testing.assert_array_equal(extreme_rows(values, 7), np.arange(7))
 
 
+@pytest.mark.full
 def test_a_long_payload_log_keeps_single_samples() -> None:
     log = whole_study().picks
     assert log is not None

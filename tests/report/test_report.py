@@ -256,6 +256,7 @@ def test_a_four_axis_report(tmp_path: Path) -> None:
     assert "Predicted deviations: the design of the excitation was not given." in page.text
 
 
+@pytest.mark.full
 def test_fits_that_are_there_already(tmp_path: Path) -> None:
     done = whole_study()
     again = study_of(robot(), {"convex": done.fit}, held_out=log(2), seed=7)

@@ -10,13 +10,18 @@ from deltadyn.dynamics import inverse_dynamics
 from deltadyn.kinematics import State
 from deltadyn.report.papers.audit import counts_table
 from deltadyn.reproduce import operation_counts
+from deltadyn.reproduce.audit.falezza import AS_PRINTED, SINGULAR
 from deltadyn.reproduce.audit.operations import (
     TABLE_6,
     Count,
     Operations,
     Tape,
     c_function,
+    complete_as_written,
+    complete_folded,
     exact_from_platform,
+    simplified_as_written,
+    simplified_folded,
 )
 from deltadyn.robot.file import load_robot
 from deltadyn.small import cross, dot
@@ -43,6 +48,43 @@ def test_counted_runs_give_the_torque(counts: dict[str, Count]) -> None:
         assert counts[name].torque == pytest.approx(half, abs=1e-12)
     spindle = inverse_dynamics(TELESCOPIC, four).ravel()
     assert counts["exact, 4-DOF"].torque == pytest.approx(spindle, abs=1e-12)
+
+
+def joint_state() -> tuple[tuple[float, ...], ...]:
+    """p, pd, pdd, q, qd, qdd of the same state."""
+    state = State.from_platform(D3, *STATE)
+    parts = (state.p, state.pd, state.pdd, state.q, state.qd, state.qdd)
+    return tuple(tuple(np.ravel(part).tolist()) for part in parts)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_papers_equations_counted_give_the_torque(shared: bool) -> None:
+    """Line by line and with known parameters: the torque of half-half and of the exact model."""
+    state = State.from_platform(D3, *STATE)
+    for model, runs in (
+        ("half-half", (simplified_as_written, simplified_folded)),
+        ("exact", (complete_as_written, complete_folded)),
+    ):
+        right = inverse_dynamics(D3, state, model, friction=False).ravel()
+        totals = []
+        for run in runs:
+            tape = Tape(shared=shared)
+            torque = [tape.value(x) for x in run(tape, D3, joint_state())]
+            assert torque == pytest.approx(right, abs=1e-11)
+            totals.append(tape.operations().total)
+        assert totals[1] < totals[0]
+
+
+def test_papers_equations_have_the_papers_size() -> None:
+    """M_s within a tenth; M_f within a tenth without divisions, of which it has few."""
+    simple, complete = Tape(shared=False), Tape(shared=False)
+    simplified_as_written(simple, D3, joint_state())
+    complete_as_written(complete, D3, joint_state(), AS_PRINTED - SINGULAR)
+    assert simple.operations().total == pytest.approx(178, rel=0.1)
+    count, paper = complete.operations(), TABLE_6["M_f"]
+    assert count.total - count.div == pytest.approx(paper.total - paper.div, rel=0.1)
+    assert count.div < paper.div / 20
+    assert (count.sin, count.arc) == (paper.sin, 6)
 
 
 def test_exact_model_costs_a_tenth_of_the_papers(counts: dict[str, Count]) -> None:

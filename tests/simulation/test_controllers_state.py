@@ -112,6 +112,7 @@ def test_the_right_model_beats_feedback_alone(kind: Callable[..., Controller], p
     assert run.energy.drift < 1e-6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", ["half-half", "rigid"])
 def test_a_model_of_ones_choice(model: str) -> None:
     """The rigid model is the exact one here, where struts are thin; half-half is not."""

@@ -160,6 +160,7 @@ def test_a_reversed_axis_is_found_and_taken(session: Session) -> None:
     np.testing.assert_allclose(right.recording.q, simulated(1).q, atol=np.radians(8.0))
 
 
+@pytest.mark.full
 def test_logs_beside_are_read_again_with_the_conventions_of_the_log(session: Session) -> None:
     """They were uploaded before the conventions were taken."""
     session.upload_log(Upload("log.csv", foreign_bytes(reversed_axis=True)))

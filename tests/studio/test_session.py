@@ -170,6 +170,7 @@ def test_methods_that_need_two_logs_are_not_offered(session: Session) -> None:
         identify_log(session.robot, log.recording, None, "two-step", (), lambda *_: None)
 
 
+@pytest.mark.full
 def test_exports_are_one_archive() -> None:
     robot = dd.load_robot(ROBOT)
     archive = export_archive(robot, ["sheets", "mjcf"])

@@ -32,6 +32,7 @@ def area(bands: tuple[Band, ...]) -> float:
     return total
 
 
+@pytest.mark.full
 def test_bands_make_up_the_whole_surface() -> None:
     whole = wall_of(ROBOT, WorkspaceRules()).area
     for kind in ("singularity margin", "holding torque", "limits"):
@@ -76,6 +77,7 @@ def test_colours_mean_the_margin_of_the_legend() -> None:
             assert margin.max() < high + 0.5
 
 
+@pytest.mark.full
 def test_the_slice_lies_inside_at_its_height() -> None:
     found = volume_of(ROBOT, "holding torque", height=-0.6)
     for band in found.slice:

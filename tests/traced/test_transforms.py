@@ -189,11 +189,26 @@ def test_a_pose_out_of_reach_is_nan_in_all_axes() -> None:
     np.testing.assert_array_equal(np.isnan(np.asarray(tau)), [[False] * 4, [True] * 4])
 
 
+def test_lengths_and_velocities_have_their_places() -> None:
+    robot = rubbing(3, 0.2)
+    names = ("arm_length2", "strut_length3", "stribeck_velocity1")
+    P = packing(names)
+    assert (P.sum(axis=0) == 1).all()
+    numbers = packed_parameters(robot)
+    velocity, struts = robot.friction.stribeck_velocity, robot.rotary.strut_length
+    assert velocity is not None
+    values = (robot.rotary.arm_length[1], struts[2], velocity[0])
+    np.testing.assert_array_equal(numbers @ P, values)
+    np.testing.assert_array_equal(numbers @ packing(["strut_length"]), [sum(struts)])
+
+
 def test_names_and_shapes_of_packed_numbers() -> None:
     assert packed_places("A2") == (PLACES["A"].start + 1,)
     assert len(packed_places("m_x")) == 3
     assert packed_places("Fc1") == (PLACES["coulomb"].start, PLACES["coulomb_negative"].start)
-    for name in ("elbow_swing.Fv", "A4", "nosuch", ""):
+    assert packed_places("Fc") == tuple(place for i in "123" for place in packed_places(f"Fc{i}"))
+    assert packed_places("stribeck_velocity4") == (PLACES["stribeck_velocity"].start + 3,)
+    for name in ("elbow_swing.Fv", "A4", "strut_length4", "arm_length5", "nosuch", ""):
         with pytest.raises(InputError, match="a parameter of the exact model"):
             packed_places(name)
     p = np.zeros((2, 3))

@@ -158,6 +158,7 @@ def test_the_right_model_without_delay_errs_by_nothing() -> None:
     assert np.abs(found.alone).min() > 1e-3
 
 
+@pytest.mark.full
 def test_doubt_grows_with_the_covariance() -> None:
     """Four times the covariance, twice the part of the error that comes from doubt."""
     fit = fit_of("lab")
@@ -256,6 +257,7 @@ def test_torque_that_comes_at_another_time() -> None:
     np.testing.assert_allclose(moved(torque, t, 1 / 2000)[:, 0], [1, 2, 3, 3], atol=1e-9)
 
 
+@pytest.mark.full
 def test_a_lead_meets_the_delay() -> None:
     """On the bench too: sent two ticks early, the torque is in time."""
     fit = fit_of("industrial")  # elastic gears are found

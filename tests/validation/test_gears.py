@@ -142,6 +142,7 @@ def test_a_fit_along_a_log() -> None:
     assert inside[moving].mean() > 0.85
 
 
+@pytest.mark.full
 def test_a_fit_is_validated_behind_its_gears() -> None:
     found = validate(fit(), unseen())
     assert "elastic" not in [cause.name for cause in found.diagnosis.causes]

@@ -33,6 +33,7 @@ def picks(cause: str, dwell: float = 0.1) -> Recording:
     return fitted(cause)[0].record_picks(seconds=4.0 if dwell < 1 else 8.0, dwell=dwell)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", ["delay", pytest.param("ecc", marks=LONG), "kt"])
 def test_what_a_fit_takes_out_of_its_log_is_taken_out_of_every_log(cause: str) -> None:
     """What the encoders, the drives and the log add is known: it is no cause of a residual."""
@@ -50,6 +51,7 @@ def test_what_a_fit_takes_out_of_its_log_is_taken_out_of_every_log(cause: str) -
     assert found.inside_band.min() > 0.85
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cause", ["none", pytest.param("friction", marks=LONG)])
 def test_dwells_do_not_count_against_a_model(cause: str) -> None:
     """The picks rest for two seconds each: friction holds, and no model can know how much."""
@@ -88,6 +90,7 @@ def test_the_alarm_of_a_fit_counts_below_five_percent() -> None:
     assert machine.cause == "hysteresis"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("cause", "dwell"),
     [

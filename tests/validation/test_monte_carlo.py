@@ -48,6 +48,7 @@ def test_torques_are_those_of_the_fit() -> None:
     np.testing.assert_allclose(doubtful.high - doubtful.low, 2 * 1.645 * std, rtol=0.2)
 
 
+@pytest.mark.full
 def test_tracking_is_what_the_linear_loop_predicts() -> None:
     gains = PD(ROBOT)
     own = {"stiffness": gains.stiffness, "damping": gains.damping}

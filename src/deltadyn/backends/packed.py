@@ -17,7 +17,7 @@ from deltadyn.dynamics.parameters import (
     exact_parameters,
 )
 from deltadyn.errors import InputError
-from deltadyn.kinematics.actuation import actuation
+from deltadyn.kinematics.actuation import RotaryArm, actuation
 from deltadyn.robot import Robot
 from deltadyn.robot.robot import remembered
 from deltadyn.robot.settings import ripple_name
@@ -109,15 +109,28 @@ FRICTION_PARAMETERS = {
     "mu": ("load",),
     "mu_m": ("motor_load",),
 }
+#: Numbers that the torque is nonlinear in, by the robot file's names: velocities of an axis, and
+#: lengths by their place among the numbers of a limb with the standard arm.
+VELOCITIES = ("stribeck_velocity", "thinning_velocity")
+LENGTHS = {"arm_length": "l1", "strut_length": "l2"}
 
 
 def packed_places(name: str, orders: Sequence[float] = (), legs: int = 3) -> tuple[int, ...]:
     """The places of a parameter of the exact model's regressor, such as "M_P", "A2" or "Fc1".
 
-    A name without its arm, such as "A", stands for all `legs` arms. `orders` are those of the
-    robot's ripple, for names such as "ripple64.cos1". Four limbs hold a platform of halves, whose
-    h_x, h_y and I_psi are not those of a spindle.
+    A name without its arm, such as "A" or "Fc", stands for all `legs` arms. `orders` are those of
+    the robot's ripple, for names such as "ripple64.cos1". Four limbs hold a platform of halves,
+    whose h_x, h_y and I_psi are not those of a spindle. Numbers that the torque is nonlinear in
+    have the robot file's names, with the arm behind or for all: "stribeck_velocity",
+    "thinning_velocity2", and of the standard arm "arm_length1" and "strut_length".
     """
+    for axes, kind in ((range(legs), name), (_axis_of(name), name[:-1])):
+        if kind in LENGTHS and max(axes, default=legs) < legs:
+            width, place = len(RotaryArm._fields), RotaryArm._fields.index(LENGTHS[kind])
+            return tuple(PLACES["limb"].start + width * i + place for i in axes)
+        entries = (kind,) if kind in VELOCITIES else FRICTION_PARAMETERS.get(kind, ())
+        if entries and len(axes):
+            return tuple(PLACES[entry].start + i for i in axes for entry in entries)
     if name == "M_P":
         return (PLACES["M_P"].start,)
     if legs == 4 and name in HALVES_NAMES:
@@ -129,8 +142,6 @@ def packed_places(name: str, orders: Sequence[float] = (), legs: int = 3) -> tup
     kind, axis = name[:-1], name[-1:]
     if kind in LIMB and axis in ("1", "2", "3", "4")[:legs]:
         return (PLACES[kind].start + int(axis) - 1,)
-    if kind in FRICTION_PARAMETERS and axis in ("1", "2", "3", "4"):
-        return tuple(PLACES[entry].start + int(axis) - 1 for entry in FRICTION_PARAMETERS[kind])
     for k, order in enumerate(orders):
         for part in ("cos", "sin"):
             for i in range(AXES):
@@ -138,6 +149,12 @@ def packed_places(name: str, orders: Sequence[float] = (), legs: int = 3) -> tup
                     return (PLACES[f"ripple_{part}"].start + k * AXES + i,)
     allowed = "a parameter of the exact model without friction in passive joints"
     raise InputError("parameter", name, allowed)
+
+
+def _axis_of(name: str) -> range:
+    """The axis (one index from 0) that ends a name; none where it ends otherwise."""
+    axis = "1234".find(name[-1:]) if name else -1
+    return range(axis, axis + 1) if axis >= 0 else range(0)
 
 
 def packing(names: Sequence[str], orders: Sequence[float] = (), legs: int = 3) -> FloatArray:

@@ -228,6 +228,8 @@ def _memory_error(error: BaseException | None) -> bool:
             return True
         if any(kind.__name__ == "TerminatedWorkerError" for kind in type(error).__mro__):
             return True  # of joblib: the system ends a process that takes too much
+        if type(error) is RuntimeError and "can't start new thread" in str(error):
+            return True  # of Python, for whose stack there is no room
         error = error.__cause__ or error.__context__
     return False
 

@@ -280,3 +280,41 @@ def sizing(
             click.echo(f"\n{written(page)}")
     if not table.feasible.any():
         sys.exit(ANSWER_NO)
+
+
+@click.command(epilog="Example: deltadyn coupling nt-robot --out coupling.html")
+@robot_argument
+@click.option("--model", default="exact", help="Whose mass matrix: exact, virtual-work, ...")
+@click.option("--z", type=float, default=None, help="Height of the map in m; default: the middle.")
+@click.option("--psi", default=0.0, help="Angle of a fourth axis on the map, in rad.")
+@click.option("--resolution", default=61, help="Points of a side of the map.")
+@click.option("--out", default=None, help="HTML page with the map to write.")
+@json_option
+@guarded
+def coupling(
+    name: str,
+    model: str,
+    z: float | None,
+    psi: float,
+    resolution: int,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """How much the drives load each other: |M_ij| / sqrt(M_ii M_jj) over the workspace.
+
+    Beside it the inertia at a drive while the others are held, and while they are free: least,
+    median and largest over the robot's working cylinder. --out draws a map at one height.
+    """
+    from deltadyn.dynamics import coupling_map, coupling_summary
+
+    robot = robot_of(name)
+    if out is None:
+        show(coupling_summary(robot, model=model), as_json)
+        return
+    from deltadyn.report.sizing import coupling_page
+
+    found = coupling_map(robot, z=z, resolution=resolution, psi=psi, model=model)
+    page = str(coupling_page(robot, found, out))
+    show(found.summary, as_json, page=page)
+    if not as_json:
+        click.echo(f"\n{written(page)}")

@@ -17,7 +17,7 @@ import click
 
 from deltadyn.errors import FileError, InputError
 from deltadyn.files import file_digest, folder_writer
-from deltadyn.messages import HIDDEN, hide_passwords
+from deltadyn.messages import HIDDEN, hide_passwords, is_secret_name
 
 FILE = "deltadyn.toml"
 MOST_BYTES = 1_000_000
@@ -232,9 +232,9 @@ def _lines_of_user(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.strip() == MARK:
             ours = True
-        elif line.startswith("["):
-            ours = RUN_TABLE.match(line) is not None
-        if not ours or (line.startswith("#") and line.strip() != MARK):
+        elif line.lstrip().startswith("["):
+            ours = RUN_TABLE.match(line.lstrip()) is not None
+        if not ours or (line.lstrip().startswith("#") and line.strip() != MARK):
             yield line
 
 
@@ -307,13 +307,15 @@ def _without_secrets(name: str, text: str) -> str:
     if name == "webhook":
         scheme, mark, rest = text.partition("://")
         return f"{scheme}{mark}{re.split('[/?#]', rest.rpartition('@')[2])[0]}/{HIDDEN}"
+    if name == "storage" and is_secret_name(text.partition("=")[0]):
+        return f"{text.partition('=')[0]}={HIDDEN}"
     return hide_passwords(text)
 
 
 def refuse_hidden(run: dict[str, Any]) -> None:
     """Refuse to repeat a run whose passwords or keys were not kept."""
     for text in run["arguments"]:
-        if "://" in text and HIDDEN in text:
+        if HIDDEN in text and ("://" in text or text.endswith(f"={HIDDEN}")):
             allowed = "a call with all it needs: passwords and keys are not kept, so give it again"
             raise InputError("run", text, allowed)
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deltadyn.dynamics.base import BaseParameter, BaseParameters, base_parameters
+from deltadyn.dynamics.carried import SpindleLoads
 from deltadyn.dynamics.coupling import (
     CouplingMap,
     CouplingSummary,
@@ -16,6 +17,7 @@ from deltadyn.dynamics.energy import Energy, PowerBalance, energy, power_balance
 from deltadyn.dynamics.forward import forward_dynamics
 from deltadyn.dynamics.inverse import EquationsOfMotion, equations_of_motion, inverse_dynamics
 from deltadyn.dynamics.loads import ConstraintLoads, RodLoads, constraint_loads
+from deltadyn.dynamics.lumped import half_half_parameters
 from deltadyn.dynamics.models import MODELS
 from deltadyn.dynamics.parameters import ExactParameters, exact_parameters
 from deltadyn.dynamics.regressor import Regressor, regressor
@@ -56,6 +58,7 @@ __all__ = [
     "PowerBalance",
     "Regressor",
     "RodLoads",
+    "SpindleLoads",
     "base_parameters",
     "constraint_loads",
     "coupling_map",
@@ -64,6 +67,7 @@ __all__ = [
     "equations_of_motion",
     "exact_parameters",
     "forward_dynamics",
+    "half_half_parameters",
     "inertia_coupling",
     "inverse_dynamics",
     "packed_acceleration",

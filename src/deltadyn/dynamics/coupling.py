@@ -12,6 +12,7 @@ felt >= free, and they meet where an axis is not coupled at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,24 @@ class CouplingSummary:
     points: int
     left_out: int
     units: tuple[str, ...]  # of the inertias, one per axis
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON: [least, median, largest] by pair and by axis."""
+        axes = [str(axis + 1) for axis in range(self.felt.shape[1])]
+        return {
+            "cylinder": {
+                name: getattr(self.cylinder, name) for name in ("radius", "z_min", "z_max")
+            },
+            "points": self.points,
+            "left_out": self.left_out,
+            "coupling": {
+                f"{i}-{j}": values
+                for (i, j), values in zip(self.pairs, self.coupling.T.tolist(), strict=True)
+            },
+            "felt": dict(zip(axes, self.felt.T.tolist(), strict=True)),
+            "free": dict(zip(axes, self.free.T.tolist(), strict=True)),
+            "units": dict(zip(axes, self.units, strict=True)),
+        }
 
     def __str__(self) -> str:
         names = [f"coupling {i}-{j}" for i, j in self.pairs]

@@ -7,7 +7,8 @@ and a fixed length, so the forces on the pair at its two ends are, with g upward
     f_P = m_x (Edd + g) + m_c (pdd + g) + phi - lambda s        of the platform
 
 phi, normal to s, is what friction in the pair's own joints asks for (zero without any). The
-platform gives lambda: with F_c the force that platform, payload, effector and spindle ask for,
+platform gives lambda: with F_c, M_c that platform, payload, effector and spindle ask for (module
+`carried`),
 
     sum_i f_P,i + F_c = F_ext       =>    S^T lambda = sum_i (f_P,i at lambda = 0) + F_c - F_ext
 
@@ -17,79 +18,64 @@ never positive: N rises and then falls for any rho >= 0, with its maximum inside
 changes sign. rho is the quadratic line density that has the rod's mass, COM and inertia: uniform
 for a uniform rod.
 
-The platform does not turn. The moments about p of everything on it (`loads_platform`) are taken by
-couples of the pairs: with the rods at +-w/2 t, one with delta more tension and one with delta less,
-a pair of couple kappa = w delta puts -kappa t x u on the platform and +kappa t x u on the arm,
+The platform does not turn. The moments about p of everything on it are taken by couples of the
+pairs: with the rods at +-w/2 t, one with delta more tension and one with delta less, a pair of
+couple kappa = w delta puts -kappa t x u on the platform and +kappa t x u on the arm. With r_i from
+p to the pair's joint, on the true radius,
 
-    sum_i kappa_i t_i x u_i = -M_c - sum_i r_p,i e_i x f_P,i + sum_i s_i x phi_P,i
+    -sum_i kappa_i t_i x u_i = M_c + sum_i r_i x f_P,i - sum_i s_i x phi_P,i
 
 which has one solution, so the couples need no rod spacing and the forces of the single rods do.
 The force of the base on the arm and its moment about the shoulder, less the drive's part along t,
 
     f_S = m_arm (a_com + g) + m_elbow (Edd + g) + f_E
-    M_S = l1 x_arm x f_E - kappa t x u - s x phi_E              normal to t
+    M_S = com x m_arm (a_com + g) + l1 x_arm x (f_E + m_elbow (Edd + g)) - kappa t x u - s x phi_E
 
 hold for arms that are symmetric to their plane. A rod with ten parameters counts as its thin
-equivalent, as in the exact model: what its width adds to the transverse forces is left out.
+equivalent, as in the exact model: what its width adds to the transverse forces is left out, unless
+the model is "rigid" (`_rigid_struts`).
 
 In a plane and on a platform of two halves p stands for the attachment a_i, and lambda follows from
-S^T lambda = F of the exact model, its rows s_i^T B_i. Which limb keeps a planar platform level, and
-how four pairs share the moments of two halves, the robot does not say: couples, the forces of
-single rods and the moments on the arms are not known there. What joins the halves, bars and gears
-or the screw with the tool, pushes on half h with m_h (a_h + g) + sum_i f_P,i over its limbs.
+S^T lambda = F of the exact model, its rows s_i^T B_i. What joins the halves, bars and gears or the
+screw with the tool, pushes on half h with m_h (a_h + g) + sum_i f_P,i over its limbs. Two halves on
+a screw pass each other no moment about it but that of their nuts on the tool, T_h = -sigma_h F_hz,
+so that four couples have four equations: x and y of all, z of each half. Bars between the halves
+pass moments about z as well, and in a plane both pairs hold the one angle: couples, the forces of
+single rods and the moments on the arms are not determined there.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray, columns, contract, restore
-from deltadyn.dynamics.exact import platform_force, spindle_forces
-from deltadyn.dynamics.friction import direction
+from deltadyn.dynamics.carried import (
+    SpindleLoads,
+    Wrench,
+    body_wrench,
+    carried_loads,
+    joint_drag,
+    joints_on_platform,
+)
+from deltadyn.dynamics.exact import platform_force
 from deltadyn.dynamics.inverse import check_state, external_wrench
-from deltadyn.dynamics.parameters import exact_parameters, spindle_parameters, strut_masses
+from deltadyn.dynamics.parameters import exact_parameters, strut_masses
+from deltadyn.dynamics.rigid import strut_motion
+from deltadyn.dynamics.terms import platform_map
 from deltadyn.errors import InputError
 from deltadyn.kinematics.limbs import acceleration_of
 from deltadyn.kinematics.platform import POINT
-from deltadyn.kinematics.spindle import SpindleGeometry
 from deltadyn.kinematics.state import State
-from deltadyn.kinematics.struts import (
-    LimbGeometry,
-    LocalStruts,
-    arm_axes,
-    passive_rate_map,
-    passive_rates,
-)
+from deltadyn.kinematics.struts import LimbGeometry, LocalStruts, arm_axes
 from deltadyn.robot import Robot
 from deltadyn.robot.bodies import ArticulatedPlatform, HelicalPlatform
-from deltadyn.robot.settings import LIMB_JOINTS, SPINDLE_JOINTS
+from deltadyn.robot.settings import LIMB_JOINTS
 from deltadyn.small import inverse_of_rows
-
-# What hangs on the platform: the force and the moment that the struts must give it.
-#
-# About the platform point p, with g upward, the bodies at r (payload, effector; turning by psi on
-# the 4-DOF robot, their principal axes vertical) ask for sum m r x (a + g) + I_zz psidd z. The
-# lower rod pushes on the effector with f_L at the lower joint, z_l above p, and its universal joint
-# passes a moment along the normal of its two pins alone, T c with c = a x b (plus its friction).
-# About z the effector turns freely, so T follows from its own spin, and what T c has across z tilts
-# the platform:
-#
-#     M_c = sum m r x (a + g) + I_zz psidd z - z_l z x f_L - T c - friction - M_ext z
-#     T c_z = (effector about z) - M_ext - friction
-
-
-class Carried(NamedTuple):
-    """Force and moment about p (N, 3) that the platform needs from the struts; spindle joints."""
-
-    force: FloatArray
-    moment: FloatArray
-    upper: FloatArray | None  # force of the base on the upper rod
-    lower: FloatArray | None  # force of the effector on the lower rod
 
 
 class StrutFriction(NamedTuple):
@@ -100,41 +86,6 @@ class StrutFriction(NamedTuple):
 
     elbow: FloatArray
     platform: FloatArray
-
-
-class _Spindle(NamedTuple):
-    """What the spindle does to the effector, and its joint forces."""
-
-    upper: FloatArray
-    lower: FloatArray
-    moment: FloatArray  # couple of the lower joint on the effector
-
-
-def carried_loads(robot: Robot, state: State, limbs: LimbGeometry, external: FloatArray) -> Carried:
-    """Everything on the platform but the struts and the external force."""
-    up = np.array([0.0, 0.0, 1.0])
-    lifted = state.pdd[:, :3] + robot.gravity * up
-    force = robot.platform.mass * lifted
-    moment = np.zeros_like(force)
-    effector, payload = robot.effector, robot.payload
-    for mass, place, inertia in (
-        (effector.mass, effector.com, effector.inertia_zz),
-        (payload.mass, payload.offset, payload.inertia_zz),
-    ):
-        r, acceleration = _turning_point(robot, state, place)
-        pull = mass * (lifted + acceleration)
-        force = force + pull
-        moment = moment + np.cross(r, pull)
-        if robot.dof == 4:
-            moment[:, 2] += inertia * state.pdd[:, 3]
-    if robot.spindle is None:
-        return Carried(force, moment, None, None)
-    about_z = moment[:, 2] - external[:, 3]
-    spindle = _spindle_loads(robot, state, limbs, about_z)
-    lever = robot.spindle.lower_joint_z * up
-    moment = moment + np.cross(lever, spindle.lower) - spindle.moment
-    moment[:, 2] -= external[:, 3]
-    return Carried(force + spindle.lower, moment, spindle.upper, spindle.lower)
 
 
 def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFriction:
@@ -148,7 +99,7 @@ def strut_friction(robot: Robot, state: State, limbs: LimbGeometry) -> StrutFric
     swing /= flat[..., None]
     lean = local.tangential / (flat + local.tangential**2)
     sway = (local.t - lean[..., None] * limbs.s) / np.sqrt(flat)[..., None]
-    at = {name: _friction_force(robot, state, name, robot.legs) for name in LIMB_JOINTS}
+    at = {name: joint_drag(robot, state, name, robot.legs) for name in LIMB_JOINTS}
     return StrutFriction(
         at["elbow_swing"][..., None] * swing + at["elbow_sway"][..., None] * sway,
         at["platform_swing"][..., None] * swing + at["platform_sway"][..., None] * sway,
@@ -166,68 +117,6 @@ def cross_rows(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.cross(np.broadcast_to(a, b.shape), b)
 
 
-def _turning_point(
-    robot: Robot, state: State, place: tuple[float, float, float]
-) -> tuple[FloatArray, FloatArray]:
-    """A point of the effector from p, and its acceleration against p, (N, 3) each."""
-    count = len(state)
-    if robot.dof == 3:
-        return np.broadcast_to(np.asarray(place), (count, 3)), np.zeros((count, 3))
-    c, s = np.cos(state.p[:, 3]), np.sin(state.p[:, 3])
-    x, y = place[0] * c - place[1] * s, place[0] * s + place[1] * c
-    zero = np.zeros(count)
-    flat = np.stack([x, y, zero], axis=-1)
-    ahead = np.stack([-y, x, zero], axis=-1)
-    r = flat + np.array([0.0, 0.0, place[2]])
-    return r, state.pdd[:, 3, None] * ahead - state.pd[:, 3, None] ** 2 * flat
-
-
-def _spindle_loads(
-    robot: Robot, state: State, limbs: LimbGeometry, about_z: FloatArray
-) -> _Spindle:
-    """Joint forces of the rods, and the couple on the effector whose spin asks for `about_z`.
-
-    lower = m2 (pdd + g) + (what v and friction ask of p), upper = (m (a + g) of both rods) - lower.
-    """
-    par = spindle_parameters(robot)
-    assert par is not None
-    assert robot.spindle is not None
-    up = np.array([0.0, 0.0, robot.gravity])
-    m1, m2 = robot.spindle.upper.mass, robot.spindle.lower.mass
-    p, pd, pdd = columns(state.p), columns(state.pd), columns(state.pdd)
-    rods = replace(par, h_x=0.0, h_y=0.0, I_psi=0.0)
-    lower = np.stack(spindle_forces(np, rods, robot.gravity, p, pd, pdd).force, axis=-1)
-    at_platform = state.pdd[:, :3] + up
-    lower = lower + m2 * at_platform
-    drag = {name: _friction_force(robot, state, name, 1) for name in SPINDLE_JOINTS}
-    for name, force in drag.items():  # B^T f at the platform point, with J^-1 = diag(1/d) S
-        copies = 1 if name == "prismatic" else 2  # the spindle has two universal joints alike
-        to_arms = copies * passive_rate_map(robot, state, name)[:, 0, :3]
-        lower = lower + contract("ni,nik->nk", force * to_arms / limbs.d, limbs.s)
-    shaft = SpindleGeometry.of(robot, state.p, state.pd)
-    vdd = _apply(shaft.B, state.pdd[:, :3]) + _apply(shaft.Bd, state.pd[:, :3])
-    moved = (par.mu - par.kappa) * vdd + m1 * up + m2 * at_platform
-    dragged = drag["universal_fork"] * shaft.a + drag["universal_cross"] * shaft.b
-    normal = np.cross(shaft.a, shaft.b)
-    T = (about_z - dragged[:, 2]) / normal[:, 2]
-    return _Spindle(moved - lower, lower, T[:, None] * normal + dragged)
-
-
-def _apply(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    return contract("nij,nj->ni", matrix, vector)
-
-
-def _friction_force(robot: Robot, state: State, joint: str, width: int) -> FloatArray:
-    """Fv rate + Fc sign(rate) (N, width) of a passive joint; zero where it has no friction."""
-    for item in robot.friction.passive:
-        if item.joint == joint:
-            rates = passive_rates(robot, state, joint)
-            sign = direction(rates, robot.friction.smoothing)
-            force: FloatArray = item.viscous * rates + item.coulomb * sign
-            return force
-    return np.zeros((len(state), width))
-
-
 # The pairs of rods: forces at their ends, couples and axial forces; equations in `loads`.
 
 
@@ -235,9 +124,11 @@ def _friction_force(robot: Robot, state: State, joint: str, width: int) -> Float
 class PairLoads:
     """Forces (N, legs, 3) on the pairs, their couples and axial forces (N, legs), their directions.
 
-    `at_elbow` (N, legs, 3) and `arm_friction` are Edd + g and the moment s x phi_E on the arms;
-    `upper` and `lower` are the forces on the spindle's rods at their joints, `halves` (N, 2, 3)
-    those on the halves of a platform by what joins them. `couple` is None where it is not known.
+    `at_elbow` (N, legs, 3) is Edd + g; `arm_moment` is the moment of the pair's universal joint on
+    the arm: s x phi_E of its friction and what a wide strut asks for, without the couple.
+    `platform_moment` (N, 3) is that of all pairs on the platform about p beside their forces,
+    `halves` (N, 2, 3) are the forces on the halves of a platform by what joins them, `nut_torque`
+    (N, 2) what the nuts in them put on the tool. `couple` is None where it is not known.
     """
 
     elbow: FloatArray
@@ -251,13 +142,17 @@ class PairLoads:
     e_r: FloatArray  # (legs, 3), rows per arm
     t: FloatArray
     at_elbow: FloatArray
-    arm_friction: FloatArray
-    upper: FloatArray | None
-    lower: FloatArray | None
+    arm_moment: FloatArray
+    platform_moment: FloatArray
+    tool: Wrench
+    spindle: SpindleLoads | None
     halves: FloatArray | None
+    nut_torque: FloatArray | None
 
 
-def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
+def pair_loads(
+    robot: Robot, state: State, external: FloatArray, *, rigid: bool = False
+) -> PairLoads:
     """Solve the platform's force and moment balance for the pairs of rods."""
     g = robot.geometry
     limbs = LimbGeometry.of(robot, state.p, state.cos_q, state.sin_q)
@@ -272,21 +167,34 @@ def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
     m_e, m_x, m_c = _masses(robot)
     phi = strut_friction(robot, state, limbs)
     drag = phi.elbow + phi.platform
-    elbow = m_e * at_elbow + m_x * at_platform - drag
-    platform = m_x * at_elbow + m_c * at_platform + drag
-    couple = upper = lower = None
+    arm_moment = cross_rows(limbs.s, phi.elbow)
+    if rigid:
+        elbow, platform, twist = _rigid_struts(robot, state, limbs, at_elbow)
+        arm_moment = arm_moment - twist
+    else:
+        elbow = m_e * at_elbow + m_x * at_platform
+        platform = m_x * at_elbow + m_c * at_platform
+    elbow, platform = elbow - drag, platform + drag
+    carried = carried_loads(robot, state, limbs, external, rigid=rigid)
     if limbs.carrier is POINT:
-        carried = carried_loads(robot, state, limbs, external)
-        upper, lower = carried.upper, carried.lower
-        force = platform.sum(axis=1) + carried.force - external[:, :3]
-        tie = resolve(limbs.s, force)[..., None] * limbs.s  # lambda s
+        shares = resolve(limbs.s, platform.sum(axis=1) + carried.needed.force)
+        tie = shares[..., None] * limbs.s  # lambda s
     else:
         tie = _multipliers(robot, state, limbs, m_x * accelerated + drag, external)
     elbow, platform = elbow + tie, platform - tie
+    joints = joints_on_platform(robot, state, limbs)
+    moment = np.cross(joints, platform) - cross_rows(limbs.s, phi.platform)
+    moment_needed = carried.needed.moment + moment.sum(axis=1)
+    halves = _halves(robot, at_platform, platform)
+    couple, nuts = None, None
     if limbs.carrier is POINT:
-        joints = np.asarray(g.platform_radius)[:, None] * e_r
-        moment = cross_rows(limbs.s, phi.platform) - cross_rows(joints, platform)
-        couple = resolve(cross_rows(t, u), moment.sum(axis=1) - carried.moment)
+        couple = resolve(cross_rows(t, u), -moment_needed)
+    elif isinstance(robot.platform, HelicalPlatform):
+        assert halves is not None
+        # a nut without friction: F_z (sigma psid) + T psid = 0
+        nuts = -np.asarray(robot.platform.sigma) * halves[:, :, 2]
+        about_z = nuts + moment[:, :, 2].reshape(-1, 2, 2).sum(axis=2)
+        couple = _screwed_couples(cross_rows(t, u), -moment_needed[:, :2], -about_z)
     first, last = -_along(elbow, u), _along(platform, u)
     accelerations = _along(at_elbow, u), _along(at_platform - at_elbow, u)
     return PairLoads(
@@ -300,11 +208,56 @@ def pair_loads(robot: Robot, state: State, external: FloatArray) -> PairLoads:
         e_r,
         t,
         at_elbow,
-        cross_rows(limbs.s, phi.elbow),
-        upper,
-        lower,
-        _halves(robot, at_platform, platform),
+        arm_moment,
+        moment_needed,
+        carried.tool,
+        carried.spindle,
+        halves,
+        nuts,
     )
+
+
+def _screwed_couples(across: FloatArray, level: FloatArray, about_z: FloatArray) -> FloatArray:
+    """Couples (N, 4) of pairs whose halves share moments about x and y through their screw.
+
+    sum kappa across = level in x and y (N, 2), and in z on each half = about_z (N, 2).
+    """
+    rows = np.zeros((len(across), 4, 4))
+    rows[:, :2] = np.swapaxes(across[:, :, :2], 1, 2)
+    rows[:, 2, :2], rows[:, 3, 2:] = across[:, :2, 2], across[:, 2:, 2]
+    right = np.concatenate([level, about_z], axis=1)
+    out = np.full(right.shape, np.nan)
+    within = np.flatnonzero(np.isfinite(rows).all(axis=(1, 2)))
+    within = within[np.linalg.det(rows[within]) != 0]
+    out[within] = np.linalg.solve(rows[within], right[within][..., None])[..., 0]
+    return out
+
+
+def _rigid_struts(
+    robot: Robot, state: State, limbs: LimbGeometry, at_elbow: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What struts of any shape ask for at elbow and platform, and the moment of the arms on them.
+
+    A strut that needs the moment n about its elbow takes T e from the universal joint there, normal
+    to both its pins, with T e.u = n.u; the ball joint at the platform gives (n - T e) x u / l2.
+    """
+    elbow, platform, twist = np.empty((3, len(state), robot.legs, 3))
+    geometry, point = platform_map(robot, state)
+    for i, l2 in enumerate(robot.geometry.strut_length):
+        body = strut_motion(robot, state, geometry, point, i)
+        w = contract("nkd,nd->nk", body.Jw, state.qd)
+        wd = contract("nkd,nd->nk", body.Jw, state.qdd) + contract("nkd,nd->nk", body.Jwd, state.qd)
+        force, moment = (
+            body.copies * part
+            for part in body_wrench(body.parameters, body.R, at_elbow[:, i], w, wd)
+        )
+        u, pin = limbs.s[:, i] / l2, arm_axes(robot)[1][i]
+        e = np.cross(np.broadcast_to(pin, u.shape), body.R[:, :, 2])
+        T = contract("nk,nk->n", moment, u) / contract("nk,nk->n", e, u)
+        twist[:, i] = T[:, None] * e
+        platform[:, i] = np.cross(moment - twist[:, i], u) / l2
+        elbow[:, i] = force - platform[:, i]
+    return elbow, platform, twist
 
 
 def _attachments(robot: Robot, state: State, limbs: LimbGeometry) -> FloatArray:
@@ -423,14 +376,16 @@ class RodLoads:
     A spring serves both rods of a pair, so an end needs the larger of its two preloads.
     """
 
-    axial_elbow: FloatArray  # (N, 3, 2), tension positive
-    axial_platform: FloatArray  # (N, 3, 2)
-    axial_max: FloatArray  # (N, 3, 2), most tension along the rod
-    axial_min: FloatArray  # (N, 3, 2)
-    elbow: FloatArray  # (N, 3, 2, 3), of the arm on the rod: ball and spring together
-    platform: FloatArray  # (N, 3, 2, 3), of the platform on the rod
-    preload_elbow: FloatArray  # (N, 3, 2), smallest spring force that keeps the ball in its socket
-    preload_platform: FloatArray  # (N, 3, 2)
+    axial_elbow: FloatArray  # (N, legs, 2), tension positive
+    axial_platform: FloatArray  # (N, legs, 2)
+    axial_max: FloatArray  # (N, legs, 2), most tension along the rod
+    axial_min: FloatArray  # (N, legs, 2)
+    elbow: FloatArray  # (N, legs, 2, 3), of the arm on the rod: ball and spring together
+    platform: FloatArray  # (N, legs, 2, 3), of the platform on the rod
+    preload_elbow: (
+        FloatArray  # (N, legs, 2), smallest spring force that keeps the ball in its socket
+    )
+    preload_platform: FloatArray  # (N, legs, 2)
 
     @property
     def preload(self) -> float:
@@ -450,7 +405,7 @@ def rod_loads(robot: Robot, pairs: PairLoads, half_angle: float, axis: CupAxis) 
     spacing = robot.geometry.rod_spacing
     if spacing is None or pairs.couple is None:
         return None
-    more = (pairs.couple / spacing)[..., None] * SIDES  # (N, 3, 2)
+    more = (pairs.couple / spacing)[..., None] * SIDES  # (N, legs, 2)
     push = more[..., None] * pairs.u[:, :, None, :]
     elbow, platform = pairs.elbow[:, :, None] / 2 - push, pairs.platform[:, :, None] / 2 + push
     outward = np.broadcast_to(pairs.t[:, None] * SIDES[:, None], elbow.shape)
@@ -505,11 +460,11 @@ CUP_HALF_ANGLE = math.radians(45.0)
 
 @dataclass(frozen=True, eq=False)
 class ConstraintLoads:
-    """Loads along a motion, in N and N m, in base axes; arms in the second place.
+    """Reactions along a motion, in N and N m, in base axes; arms in the second place.
 
-    Axial forces are those of a pair of rods, tension positive. `rods` holds the loads of the
-    single rods and of their ball joints, None where geometry.rod_spacing is not given. In a plane
-    and under a platform of two halves `couple`, `shoulder_moment` and `rods` are not known: None.
+    Axial forces are those of a pair of rods, tension positive. `rods` holds the loads of the single
+    rods and of their ball joints, None where geometry.rod_spacing is not given. What the robot does
+    not determine is None, and `undetermined` says why.
     """
 
     axial_elbow: FloatArray  # (N, legs)
@@ -518,18 +473,45 @@ class ConstraintLoads:
     axial_min: FloatArray  # (N, legs), least tension, or most compression
     elbow: FloatArray  # (N, legs, 3), of the arm on the pair
     platform: FloatArray  # (N, legs, 3), of the platform on the pair
-    couple: FloatArray | None  # (N, 3), kappa: positive where the rod at +t has more tension
+    couple: FloatArray | None  # (N, legs), kappa: positive where the rod at +t has more tension
     shoulder_force: FloatArray  # (N, legs, 3), of the base on the arm
-    shoulder_moment: FloatArray | None  # (N, 3, 3), of the base on the arm, without the drive's
-    spindle_upper: FloatArray | None  # (N, 3), of the base on the upper rod, at its joint
-    spindle_lower: FloatArray | None  # (N, 3), of the effector on the lower rod, at its joint
+    shoulder_moment: FloatArray | None  # (N, legs, 3), of the base on the arm, without the drive's
+    shoulder_tilt: FloatArray  # (N, legs), its part about the strut seen along the motor axis
+    platform_moment: FloatArray  # (N, 3), of the pairs' couples on the platform together
+    tool_force: FloatArray  # (N, 3), on effector and payload, by what carries them
+    tool_moment: FloatArray  # (N, 3), the same about the platform point
     rods: RodLoads | None
+    spindle: SpindleLoads | None
     halves: FloatArray | None = None  # (N, 2, 3), on each half, by what joins them
+    nut_torque: FloatArray | None = None  # (N, 2), about z, of the nut in each half on the tool
+
+    @property
+    def spindle_upper(self) -> FloatArray | None:
+        """Force (N, 3) of the base on the upper rod, at its joint."""
+        return None if self.spindle is None else self.spindle.upper_force
+
+    @property
+    def spindle_lower(self) -> FloatArray | None:
+        """Force (N, 3) of the effector on the lower rod, at its joint."""
+        return None if self.spindle is None else self.spindle.lower_force
 
     @property
     def preload(self) -> float | None:
         """Smallest spring force (N) that keeps every ball in its socket during the motion."""
         return None if self.rods is None else self.rods.preload
+
+    @property
+    def undetermined(self) -> dict[str, str]:
+        """The reactions that are None because statics alone does not give them, and why."""
+        if self.couple is not None:
+            spacing = "the robot names no geometry.rod_spacing"
+            return {} if self.rods is not None else {"rods": spacing}
+        if self.elbow.shape[-2] == 2:
+            why = "rods of both limbs keep the platform level: only their moments' sum is known"
+        else:
+            why = "four couples balance three moments: only `platform_moment` is known"
+        arms = f"they hold the couples, and {why}"
+        return {"couple": why, "rods": why, "shoulder_moment": arms}
 
 
 def constraint_loads(
@@ -540,14 +522,16 @@ def constraint_loads(
     *,
     cup_axis: CupAxis = "pin",
     friction: bool = True,
+    model: Literal["exact", "rigid"] = "exact",
 ) -> ConstraintLoads:
-    """Forces in struts and joints that make this motion; see the module for the equations.
+    """Forces and moments in struts and joints that make this motion; equations in the module.
 
-    `external_force` acts at the platform point as in `inverse_dynamics`. A socket whose cup has
-    the half angle `cup_half_angle` (rad, between 0 and pi/2) holds its ball while the ball's force
-    stays within that angle of the outward `cup_axis`: that of the "pin", or of a cup bored square
-    to the "rod", which tilts with the strut. `friction=False` leaves out friction in passive
-    joints; friction of the drives is no load of the joints.
+    `external_force` acts at the platform point, on the tool, as in `inverse_dynamics`. A socket
+    whose cup has the half angle `cup_half_angle` (rad, between 0 and pi/2) holds its ball while the
+    ball's force stays within that angle of the outward `cup_axis`: that of the "pin", or of a cup
+    bored square to the "rod", which tilts with the strut. `friction=False` leaves out friction in
+    passive joints; friction of the drives is no load of the joints. The `model` "exact" takes
+    struts and spindle as thin; "rigid" takes their ten parameters, with three limbs.
     """
     check_state(robot, motion)
     check_cup(cup_half_angle, cup_axis)
@@ -555,8 +539,9 @@ def constraint_loads(
     if not friction:
         robot = robot.with_friction(passive=())
     with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = pair_loads(robot, motion, external)
+        pairs = pair_loads(robot, motion, external, rigid=_is_rigid(robot, model))
         rods = rod_loads(robot, pairs, cup_half_angle, cup_axis)
+        shoulder = _shoulder(robot, motion, pairs)
     loads = ConstraintLoads(
         pairs.axial_elbow,
         pairs.axial_platform,
@@ -565,48 +550,71 @@ def constraint_loads(
         pairs.elbow,
         pairs.platform,
         pairs.couple,
-        *_shoulder(robot, motion, pairs),
-        pairs.upper,
-        pairs.lower,
+        *shoulder,
+        pairs.platform_moment,
+        *pairs.tool,
         rods,
+        pairs.spindle,
         pairs.halves,
+        pairs.nut_torque,
     )
     return _first_row(loads) if motion.single else loads
 
 
-def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> tuple[FloatArray, FloatArray | None]:
-    """Force and moment (N, legs, 3) of the base on the arms; the moment is normal to t, and None
-    where the pairs' couples are not known.
+def _is_rigid(robot: Robot, model: str) -> bool:
+    """Whether the bodies' ten parameters count."""
+    if model not in ("exact", "rigid"):
+        raise InputError("model", model, "'exact' or 'rigid'")
+    if model == "exact":
+        return False
+    wide = any(strut.ten is not None for strut in robot.struts)
+    if wide and robot.legs != 3:
+        raise InputError("model", model, "'exact' for struts with ten parameters on this platform")
+    return robot.legs == 3
 
-    Of a rail: the force across it on its carriage, and the moment about the carriage's joint.
+
+class _Shoulders(NamedTuple):
+    """Force and moment (N, legs, 3) of the base on the arms, and the part that no couple changes.
+
+    The moment is normal to t, and None where the pairs' couples are not known. Of a rail: the force
+    across it on its carriage, and the moment about the carriage's joint.
     """
-    couple = None
-    if pairs.couple is not None:
-        couple = pairs.couple[..., None] * cross_rows(pairs.t, pairs.u)
+
+    force: FloatArray
+    moment: FloatArray | None
+    tilt: FloatArray
+
+
+def _shoulder(robot: Robot, state: State, pairs: PairLoads) -> _Shoulders:
     if robot.linear:
         rail = np.array([frame.z for frame in robot.geometry.frames])
         mass = np.array([[arm.mass] for arm in robot.arms])
         force = mass * pairs.at_elbow + pairs.elbow
         force = force - contract("nik,ik->ni", force, rail)[..., None] * rail
-        return force, None if couple is None else -couple - pairs.arm_friction
-    c, s, legs = state.cos_q[..., None], state.sin_q[..., None], robot.legs
-    up = np.array([frame.z for frame in robot.geometry.frames])
-    along, above = c * pairs.e_r - s * up, s * pairs.e_r + c * up
-    qd2, qdd = state.qd[:, :legs, None] ** 2, state.qdd[:, :legs, None]
-    com, offset, mass, elbow_mass = (
-        np.array([[getattr(arm, name)] for arm in robot.arms])
-        for name in ("com", "com_offset", "mass", "elbow_mass")
-    )
-    at_com = com * (-above * qdd - along * qd2) + offset * (along * qdd - above * qd2)
-    at_com = at_com + np.array([0.0, 0.0, robot.gravity])
-    force = mass * at_com + elbow_mass * pairs.at_elbow + pairs.elbow
-    if couple is None:
-        return force, None
-    lever = np.asarray(robot.rotary.arm_length)[:, None] * along
-    moment = cross_rows(lever, pairs.elbow) - pairs.arm_friction
-    moment = moment - couple
-    drive = contract("nik,ik->ni", moment, pairs.t)
-    return force, moment - drive[..., None] * pairs.t
+        moment = -pairs.arm_moment
+    else:
+        c, s, legs = state.cos_q[..., None], state.sin_q[..., None], robot.legs
+        up = np.array([frame.z for frame in robot.geometry.frames])
+        along, above = c * pairs.e_r - s * up, s * pairs.e_r + c * up
+        qd2, qdd = state.qd[:, :legs, None] ** 2, state.qdd[:, :legs, None]
+        com, offset, mass, elbow_mass = (
+            np.array([[getattr(arm, name)] for arm in robot.arms])
+            for name in ("com", "com_offset", "mass", "elbow_mass")
+        )
+        at_com = com * (-above * qdd - along * qd2) + offset * (along * qdd - above * qd2)
+        pull = mass * (at_com + np.array([0.0, 0.0, robot.gravity]))
+        force = pull + elbow_mass * pairs.at_elbow + pairs.elbow
+        lever = np.asarray(robot.rotary.arm_length)[:, None] * along
+        moment = cross_rows(lever, pairs.elbow + elbow_mass * pairs.at_elbow) - pairs.arm_moment
+        moment = moment + cross_rows(com * along + offset * above, pull)
+        drive = contract("nik,ik->ni", moment, pairs.t)
+        moment = moment - drive[..., None] * pairs.t
+    across = cross_rows(pairs.t, pairs.u)
+    seen = cross_rows(pairs.t, -across)  # the strut, less its part along t
+    tilt = _along(moment, seen) / np.linalg.norm(seen, axis=2)
+    if pairs.couple is None:
+        return _Shoulders(force, None, tilt)
+    return _Shoulders(force, moment - pairs.couple[..., None] * across, tilt)
 
 
 def _first_row(loads: ConstraintLoads) -> ConstraintLoads:
@@ -614,9 +622,9 @@ def _first_row(loads: ConstraintLoads) -> ConstraintLoads:
     values: list[object] = []
     for item in fields(loads):
         value = getattr(loads, item.name)
-        if isinstance(value, RodLoads):
+        if isinstance(value, RodLoads | SpindleLoads):
             rows = (restore(getattr(value, part.name), True) for part in fields(value))
-            value = RodLoads(*rows)
+            value = type(value)(*rows)
         elif value is not None:
             value = restore(value, True)
         values.append(value)

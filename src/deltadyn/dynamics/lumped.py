@@ -125,7 +125,22 @@ def pair_masses(robot: Robot) -> FloatArray:
 
 
 def half_half_parameters(robot: Robot, uniform_arm: bool = True) -> ExactParameters:
-    """Half of each strut pair at each end (m_x = 0); arms as uniform rods, or as they are."""
+    """Parameters of the half-half model: half of each pair of rods at each of its ends, m_x = 0.
+
+    Parameters
+    ----------
+    robot : Robot
+        Its masses and lengths are used.
+    uniform_arm : bool
+        Arms as uniform rods, as [falezza2020] eqs. 4-5 have them; else with their own inertia.
+
+    Examples
+    --------
+    >>> import deltadyn as dd
+    >>> from deltadyn.dynamics import half_half_parameters
+    >>> half_half_parameters(dd.load_robot("sipro-d3-1200")).M_P
+    1.525
+    """
     par, half = exact_parameters(robot), pair_masses(robot) / 2
     l1, rotor = np.asarray(robot.standard.arm_length), robot.drives.output_inertia
     A, G, G_s = [], [], []

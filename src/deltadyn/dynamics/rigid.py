@@ -69,7 +69,7 @@ def bodies(robot: Robot, state: State) -> list[BodyMotion]:
         moving = [_arm(robot, state, i) for i in each]
     own = robot.platform
     if isinstance(own, Platform):
-        moving += [_strut(robot, state, geometry, platform, i) for i in each]
+        moving += [strut_motion(robot, state, geometry, platform, i) for i in each]
         moving.append(_platform(robot, state, own, platform))
         if robot.spindle is not None:
             turn = np.zeros((2, len(state), robot.dof))
@@ -79,7 +79,7 @@ def bodies(robot: Robot, state: State) -> list[BodyMotion]:
         return moving
     maps = joint_map(robot, state)
     ends = [PlatformMap(side_by_side(maps.K[i]), side_by_side(maps.Kd[i])) for i in each]
-    moving += [_strut(robot, state, geometry, ends[i], i) for i in each]
+    moving += [strut_motion(robot, state, geometry, ends[i], i) for i in each]
     turn = np.stack([side_by_side(part)[:, 3] for part in (maps.J, maps.Jd)])
     for mark, mass, end in zip("ab", own.half_mass, ends[::2], strict=True):
         ten, still = TenParameters(mass, (0.0, 0.0, 0.0), (0.0,) * 6), np.zeros_like(end.J)
@@ -240,7 +240,7 @@ def planar_body(mass: float, moment: tuple[float, float, float], about_y: float)
     return TenParameters(mass, moment, (xx, about_y, about_y - xx, 0.0, 0.0, -xz))
 
 
-def _strut(
+def strut_motion(
     robot: Robot, state: State, geometry: LimbGeometry, platform: PlatformMap, i: int
 ) -> BodyMotion:
     """The rods turn by beta about the elbow axis t, then by gamma about n = (u x t)/cos gamma."""

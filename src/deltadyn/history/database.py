@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
+
+from deltadyn.errors import FileError
 
 #: The table that says which version the tables of a history have.
 META = "history_meta"
@@ -39,6 +41,11 @@ class Database(ABC):
     @abstractmethod
     def tables(self) -> set[str]:
         """Names of the tables that are there."""
+
+    def refuse_without_history(self) -> NoReturn:
+        """Raise for a store that has no tables where none are to be made."""
+        allowed = "a history that `deltadyn history add` began"
+        raise FileError.of_file(self.place, "holds no history", allowed)
 
     @abstractmethod
     def refuse_foreign(self, tables: set[str]) -> None:

@@ -146,8 +146,7 @@ def prepare(database: Database, create: bool = True) -> None:
     if version == NEWEST:
         return
     if version == 0 and not create:
-        allowed = "a history that `deltadyn history add` began"
-        raise FileError.of_file(database.place, "holds no history", allowed)
+        database.refuse_without_history()
     with database.changing():
         version = _version(database)  # somebody else may have been faster
         for number in range(version, NEWEST):

@@ -50,6 +50,8 @@ class SqliteDatabase(Database):
             raise FileError.of_file(path, problem, "a path in a folder that exists")
         if file.exists() and file.stat().st_size:
             self._refuse_foreign_file(file)
+        elif not create:  # a connection would make it an SQLite file
+            self.refuse_without_history()
         with self.named():
             self.connection = sqlite3.connect(file.absolute(), timeout=WAIT, isolation_level=None)
         self.connection.row_factory = sqlite3.Row

@@ -23,13 +23,23 @@ from deltadyn.identification.information import (
 )
 from deltadyn.identification.methods.base import Base, Robust
 from deltadyn.identification.methods.convex import Convex
-from deltadyn.identification.methods.gray_box import GrayBoxFit, Grid
+from deltadyn.identification.methods.gray_box import GrayBoxFit, GrayBoxResult, Grid, gray_box
 from deltadyn.identification.methods.l1 import L1
 from deltadyn.identification.methods.log_cholesky import LogCholesky
 from deltadyn.identification.methods.recursive import Damped, Rls, Svd
 from deltadyn.identification.methods.registry import METHODS
-from deltadyn.identification.methods.swarm import Swarm
-from deltadyn.identification.methods.two_step import TwoStep
+from deltadyn.identification.methods.swarm import (
+    AbsoluteErrorSum,
+    Swarm,
+    SwarmResult,
+    swarm,
+)
+from deltadyn.identification.methods.two_step import (
+    TwoStep,
+    TwoStepResult,
+    two_step,
+    without_rod,
+)
 from deltadyn.identification.options import FitOptions, Preparation
 from deltadyn.identification.parametrisation import Parametrisation, parametrise
 from deltadyn.identification.problem import Certificate, Method
@@ -45,6 +55,7 @@ from deltadyn.recording.prepare.stream import Streamed
 __all__ = [
     "L1",
     "METHODS",
+    "AbsoluteErrorSum",
     "Base",
     "Bodies",
     "Bootstrap",
@@ -61,6 +72,7 @@ __all__ = [
     "FoundTerm",
     "Gains",
     "GrayBoxFit",
+    "GrayBoxResult",
     "Grid",
     "Hull",
     "Identifiability",
@@ -79,8 +91,10 @@ __all__ = [
     "Streamed",
     "Svd",
     "Swarm",
+    "SwarmResult",
     "Terms",
     "TwoStep",
+    "TwoStepResult",
     "UnidentifiableError",
     "bootstrap",
     "choose_band",
@@ -90,6 +104,7 @@ __all__ = [
     "drive_gains",
     "gather",
     "geometric_guess",
+    "gray_box",
     "identifiability",
     "identify",
     "information_of",
@@ -98,4 +113,7 @@ __all__ = [
     "parametrise",
     "prepare",
     "robot_from_standard",
+    "swarm",
+    "two_step",
+    "without_rod",
 ]

@@ -424,4 +424,6 @@ def _plain(value: Any) -> Any:
         return int(value)
     if value is None or isinstance(value, str | bool | int):
         return value
+    if callable(value):  # by name: the text of a function has its place in memory
+        return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     return str(value)

@@ -8,10 +8,12 @@ from functools import cached_property, partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.information import Information, gather
@@ -30,6 +32,7 @@ from deltadyn.recording.prepare.band import (
 from deltadyn.recording.prepare.data import (
     AT_REST,
     CHUNK,
+    SHORTEST,
     Cutting,
     Prepared,
     Rates,
@@ -37,12 +40,13 @@ from deltadyn.recording.prepare.data import (
     check_usable,
     checked_band,
     deferred_parts,
-    prepared_parts,
     stretches,
+    too_short,
 )
 from deltadyn.recording.prepare.stream import FilePath, Streamed, file_digest, row_bytes
 from deltadyn.recording.recording import DataSource, Recording, concatenate, fingerprint
 from deltadyn.robot import Robot
+from deltadyn.units import counted
 
 #: What a fit is made from: recordings, files, and logs that are read in pieces.
 Log = Recording | FilePath | Streamed
@@ -75,10 +79,10 @@ class Loaded:
         self.recordings = tuple(
             (item.whole or item) if isinstance(item, Streamed) else item for item in self._given
         )
-        self.findings: tuple[str, ...] = ()  # sentences on the recordings
+        self._findings: tuple[str, ...] = ()
         if asked.check:
             for recording in self.recordings:
-                self.findings += refuse_spoiled(robot, _head(recording)).sentences
+                self._findings += refuse_spoiled(robot, _head(recording)).sentences
         self._progress = progress
         self._rates: Rates = asked.rates
         self._bandwidth = asked.bandwidth
@@ -104,6 +108,11 @@ class Loaded:
             item.source if isinstance(item, Streamed) else DataSource.of(item)
             for item in self._given
         )
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences on the recordings."""
+        return (*self._findings, *self._short_stretches())
 
     @property
     def bandwidth(self) -> npt.ArrayLike | None:
@@ -207,7 +216,7 @@ class Loaded:
         name = self._name_of(recording)
         found = []
         for piece in pieces:
-            longest = max(stretches(piece.t, cutting.step), key=lambda rows: rows[1] - rows[0])
+            longest = _longest_stretch(piece.t, cutting.step)
             start, stop = longest
             if stop - start < length:
                 return None
@@ -244,23 +253,48 @@ class Loaded:
     def _parts(
         self, recording: Recording | Streamed, bar: Bar | None = None
     ) -> Iterator[Callable[[], Prepared]]:
-        """Functions that prepare a part each."""
-        overlap = 0.0
-        if self.band is not None:
-            rate = 1 / _head(recording).sample_time
-            overlap = 2 * LowPass.of(rate, self.band).margin / rate
-        rates, bandwidth = self._rates, self._cutting(recording).bandwidth
+        """Functions that prepare a part each, of stretches that outlast the filter of the band."""
+        head, chosen = _head(recording), self._filter(recording)
+        asked: dict[str, Any] = {
+            "rates": self._rates,
+            "bandwidth": self._cutting(recording).bandwidth,
+            "size": CHUNK,
+            "overlap": 0.0 if chosen is None else 2 * chosen.margin / chosen.rate,
+            "shortest": SHORTEST if chosen is None else chosen.shortest,
+        }
         if isinstance(recording, Streamed):
-            parts = recording.parts(
-                robot=self.robot, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
-            )
+            parts = recording.parts(robot=self.robot, **asked)
         else:
-            parts = deferred_parts(
-                self.robot, recording, rates=rates, bandwidth=bandwidth, size=CHUNK, overlap=overlap
-            )
-        name = self._name_of(recording)
+            parts = deferred_parts(self.robot, recording, **asked)
+        name, used = self._name_of(recording), False
         for make in parts:
-            yield partial(_in_band, make, name, self.band, overlap, bar)
+            used = True
+            yield partial(_in_band, make, name, self.band, asked["overlap"], bar)
+        if chosen is not None and not used:
+            start, stop = _longest_stretch(head.t, head.sample_time)
+            raise too_short(name, (stop - start) * head.sample_time, chosen)
+
+    def _filter(self, recording: Recording | Streamed) -> LowPass | None:
+        """The filter of the band at the rate of a recording."""
+        rate = 1 / _head(recording).sample_time
+        return None if self.band is None else LowPass.of(rate, self.band)
+
+    def _short_stretches(self) -> Iterator[str]:
+        """A sentence on each recording of which stretches are too short for the band."""
+        for recording in self.recordings:
+            chosen = self._filter(recording)
+            if chosen is None or isinstance(recording, Streamed):
+                continue
+            step = recording.sample_time
+            rows = [stop - start for start, stop in stretches(recording.t, step)]
+            short = [count for count in rows if count < chosen.shortest]
+            if short:
+                these = counted(len(short), "stretch", "stretches")
+                yield (
+                    f"{recording.name}: {these} between gaps, "
+                    f"{sum(short) * step:.3g} s in all, left out: shorter than "
+                    f"{chosen.shortest * step:.3g} s, which a band of {chosen.band:.3g} Hz takes."
+                )
 
     def _name_of(self, recording: Recording | Streamed) -> str:
         """Its name, numbered where several share one."""
@@ -279,15 +313,15 @@ class Loaded:
         return self._cuttings[id(head)]
 
     def _first_part(self, recording: Recording) -> Prepared:
-        bandwidth = self._cutting(recording).bandwidth
-        parts = prepared_parts(
-            self.robot, recording, rates=self._rates, bandwidth=bandwidth, size=LONGEST
-        )
-        for part in parts:
-            return part
-        raise InputError(
-            f"recording {recording.name!r}", "gaps everywhere", "stretches of at least 8 samples"
-        )
+        """The first part of the longest stretch, which tells most of the band."""
+        cutting = replace(self._cutting(recording), size=LONGEST)
+        longest = _longest_stretch(recording.t, cutting.step)
+        if longest[1] - longest[0] < SHORTEST:
+            raise InputError(
+                f"recording {recording.name!r}", "gaps everywhere", f"{SHORTEST} samples in a row"
+            )
+        rows = longest[0], cutting.end(*longest)
+        return cutting.part(self.robot, recording, rows, longest)
 
     def _common_band(self, parts: list[Prepared]) -> float | None:
         found = [choose_band(self.robot, [part]) for part in parts]
@@ -385,6 +419,11 @@ def cut(robot: Robot, part: Prepared, rows: slice) -> Prepared:
     grid = None if part.grid is None else EvenGrid.of(t, 1 / part.rate)
     warmth = None if part.temperature is None else part.temperature[rows]
     return replace(part, t=t, state=own, tau=part.tau[rows], grid=grid, temperature=warmth)
+
+
+def _longest_stretch(t: FloatArray, step: float) -> tuple[int, int]:
+    """The rows of the longest stretch without a gap, the first of several."""
+    return max(stretches(t, step), key=lambda rows: rows[1] - rows[0])
 
 
 def _head(recording: Recording | Streamed) -> Recording:

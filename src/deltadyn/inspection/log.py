@@ -23,7 +23,7 @@ from deltadyn.recording.checks.findings import Finding, ranges_where
 from deltadyn.recording.conventions import Conventions
 from deltadyn.recording.guess import ColumnGuess, GuessedColumn
 from deltadyn.recording.prepare.band import choose_band
-from deltadyn.recording.prepare.data import prepared_parts
+from deltadyn.recording.prepare.data import parts_in_band, prepared_parts
 from deltadyn.recording.read import ReadOptions, guess_columns, read_recording
 from deltadyn.recording.recording import Recording, channel_name
 from deltadyn.recording.stretch import smooth_stretch
@@ -514,7 +514,7 @@ def _told(log: LogCheck) -> tuple[Identifiability | None, str]:
         pieces = _pieces(recording)
         parts = [part for piece in pieces for part in prepared_parts(robot, piece)]
         band = choose_band(robot, parts)
-        limited = [part.with_band(band) for part in parts]
+        limited = parts_in_band(parts, band)
         information = gather(robot, [(recording.name, limited)], workers=1)
         return identifiability(robot, information, parametrise(robot)), ""
     except DeltadynError as error:

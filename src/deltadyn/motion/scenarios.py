@@ -70,39 +70,50 @@ def y1(
     turn: float | None = None,
     dwell: float = 0.05,
     seed: int = 0,
+    belt: float = 0.45,
+    stroke: float = 0.25,
+    azimuth: float = 0.0,
     duration: float | None = None,
     rate: float = 2000.0,
     share: float = 1.0,
 ) -> PlannedMotion:
     """Pick and place between two belts [falezza2022, Y1]: quick ways across, slow strokes down.
 
-    Two belts run along y at 0.45 of the radius on both sides of the robot. `picks` objects lie at
-    random (by `seed`) along 0.7 of the radius of the first and, on a robot with psi, at random
-    angles up to `turn` (rad, by default a quarter); they go to random places of the second at
-    angle 0. The robot hovers above a belt, goes down a quarter of the workspace's height with a
-    quarter of the acceleration, waits `dwell` (s), and up again. It ends where it began, along the
-    belt. Layout and times are ours: the paper shows a figure without numbers.
+    Two belts run along y at `belt` of the radius on both sides of the robot; the layout is turned
+    about z by `azimuth` (rad). `picks` objects lie at random (by `seed`) along 0.7 of the radius of
+    the first and, on a robot with psi, at random angles up to `turn` (rad, by default a quarter);
+    they go to random places of the second at angle 0. The robot hovers above a belt, goes down
+    `stroke` of the workspace's height with a quarter of the acceleration, waits `dwell` (s), and up
+    again. It ends where it began, along the belt. Layout and times are ours: the paper shows a
+    figure without numbers.
     """
     check_count("picks", picks, 1)
+    check_positive(belt=belt, stroke=stroke)
     cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     _, wait = dwell_times((0.0, dwell))
     rng = _rng(seed)
-    stroke = np.zeros(robot.dof)
-    down = 0.25 * (cylinder.z_max - cylinder.z_min)
-    stroke[robot.coordinates.index("z")] = -down
+    stroke_down = np.zeros(robot.dof)
+    down = stroke * (cylinder.z_max - cylinder.z_min)
+    stroke_down[robot.coordinates.index("z")] = -down
+    ca, sa = math.cos(azimuth), math.sin(azimuth)
+
+    def hover(across: float, beside: float, angle: float = 0.0) -> FloatArray:
+        x, y = across * ca - beside * sa, across * sa + beside * ca
+        return _place(robot, cylinder, x, y, 0.5, angle)
+
     lift = 0.4 * down
     slow = 2 * math.sqrt(down)
     quintic = PROFILES["quintic"]
-    home = at = _place(robot, cylinder, 0.45, 0.0, 0.5)
+    home = at = hover(belt, 0.0)
     parts: list[Leg | Hold] = []
-    for side in (-0.45, 0.45) * picks:
+    for side in (-belt, belt) * picks:
         angle = rng.uniform(-psi, psi) if side < 0 else 0.0
-        above = _place(robot, cylinder, side, rng.uniform(-0.35, 0.35), 0.5, angle)
+        above = hover(side, rng.uniform(-0.35, 0.35), angle)
         parts += [
             _quick_gate(at, above, lift),
-            Leg(line(above, above + stroke, quintic), slow, LINE_SAMPLES),
-            Hold(above + stroke, wait),
-            Leg(line(above + stroke, above, quintic), slow, LINE_SAMPLES),
+            Leg(line(above, above + stroke_down, quintic), slow, LINE_SAMPLES),
+            Hold(above + stroke_down, wait),
+            Leg(line(above + stroke_down, above, quintic), slow, LINE_SAMPLES),
         ]
         at = above
     if not robot.planar:  # along the belt; a gate over a short way would slow down all
@@ -114,6 +125,8 @@ def y2(
     robot: Robot,
     *,
     turn: float | None = None,
+    seed: int | None = None,
+    ease: float = 3.5,
     duration: float | None = None,
     rate: float = 2000.0,
     share: float = 1.0,
@@ -122,9 +135,11 @@ def y2(
 
     First slow gates between places 1/12 to 1/6 of the radius from the centre (5 to 10 cm on the
     D3-1200, as the paper says), then quick changes of direction along a quintic spline through
-    such places, with 5 to 10 times the acceleration. Directions and times are ours. A robot
-    with psi turns it by up to `turn` (rad, by default a quarter).
+    such places, with 5 to 10 times the acceleration. Directions and times are ours: with a `seed`
+    the places are drawn at random between the same radii, and `ease` is how much slower the gates
+    are. A robot with psi turns it by up to `turn` (rad, by default a quarter).
     """
+    check_positive(ease=ease)
     cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     lift = 0.1 * (cylinder.z_max - cylinder.z_min)
 
@@ -139,22 +154,27 @@ def y2(
         return found
 
     (centre,) = around([(0, 0.0, 0.6, 0.0)])
-    slow = around([(20, 1 / 6, 0.6, 1), (160, 1 / 8, 0.6, -0.5), (265, 1 / 6, 0.6, 0.5)])
-    quick = around(
-        [
-            (70, 1 / 6, 0.7, 0.1),
-            (250, 1 / 6, 0.5, -0.1),
-            (10, 1 / 8, 0.6, 0.1),
-            (190, 1 / 6, 0.7, -0.1),
-            (310, 1 / 12, 0.5, 0.1),
-            (130, 1 / 6, 0.6, -0.1),
-        ]
-    )
+    slow_places = [(20.0, 1 / 6, 0.6, 1.0), (160, 1 / 8, 0.6, -0.5), (265, 1 / 6, 0.6, 0.5)]
+    quick_places = [
+        (70.0, 1 / 6, 0.7, 0.1),
+        (250, 1 / 6, 0.5, -0.1),
+        (10, 1 / 8, 0.6, 0.1),
+        (190, 1 / 6, 0.7, -0.1),
+        (310, 1 / 12, 0.5, 0.1),
+        (130, 1 / 6, 0.6, -0.1),
+    ]
+    if seed is not None:
+        rng = _rng(seed)
+        slow_places, quick_places = (
+            _random_places(rng, [part for *_, part in places])
+            for places in (slow_places, quick_places)
+        )
+    slow, quick = around(slow_places), around(quick_places)
     parts: list[Leg | Hold] = []
     at = centre
     for point in (*slow, centre):
         width = float(np.linalg.norm((point - at)[:3]))
-        parts.append(Leg(overlapped_gate(at, point, lift, OVERLAP, 0.45), 3.5 * math.sqrt(width)))
+        parts.append(Leg(overlapped_gate(at, point, lift, OVERLAP, 0.45), ease * math.sqrt(width)))
         at = point
     knots = np.array([centre, *quick, centre])
     steps = np.sqrt(np.linalg.norm(np.diff(knots[:, :3], axis=0), axis=1))
@@ -169,6 +189,7 @@ def y3(
     *,
     dwell: float = 2.0,
     turn: float | None = None,
+    seed: int | None = None,
     duration: float | None = None,
     rate: float = 2000.0,
     share: float = 1.0,
@@ -178,18 +199,20 @@ def y3(
     From the centre straight to 0.95 of the radius at azimuths of 30, 150 and 270 degrees, at 0.3,
     0.6 and 0.95 of the depth, with `dwell` seconds at each, and back to the centre. A robot with
     psi turns it by up to `turn` (rad, by default a quarter). Places and times are ours: the paper
-    names three targets, high accelerations between them and stops of a few seconds.
+    names three targets, high accelerations between them and stops of a few seconds. With a `seed`
+    the layout is turned at random and the depths are drawn from all of the workspace.
     """
     cylinder, psi = working_cylinder(robot), _turn(robot, turn)
     _, wait = dwell_times((0.0, dwell))
     centre = _place(robot, cylinder, 0.0, 0.0, 0.5)
+    ahead, depths = math.radians(30), [0.3, 0.6, 0.95]
+    if seed is not None:
+        rng = _rng(seed)
+        ahead, depths = rng.uniform(0, 2 * math.pi), rng.uniform(0.05, 0.95, 3).tolist()
+    azimuths = [ahead + k * 2 * math.pi / 3 for k in range(3)]
     targets = [
         _place(robot, cylinder, 0.95 * math.cos(a), 0.95 * math.sin(a), depth, part * psi)
-        for a, depth, part in (
-            (math.radians(30), 0.3, 1.0),
-            (math.radians(150), 0.6, -1.0),
-            (math.radians(270), 0.95, 0.5),
-        )
+        for a, depth, part in zip(azimuths, depths, (1.0, -1.0, 0.5), strict=True)
     ]
     parts: list[Leg | Hold] = []
     at = centre
@@ -238,6 +261,18 @@ def _pose(robot: Robot, x: float, y: float, z: float, psi: float = 0.0) -> Float
     """The pose (dof,) in the robot's coordinates; y is left out in a plane."""
     values = {"x": x, "y": y, "z": z, "psi": psi}
     return np.array([values[name] for name in robot.coordinates])
+
+
+def _random_places(
+    rng: np.random.Generator, parts: Sequence[float]
+) -> list[tuple[float, float, float, float]]:
+    """Azimuth (degrees), radius and depth near the centre, each across from the one before."""
+    degrees = rng.uniform(0, 360)
+    places = []
+    for part in parts:
+        degrees += rng.uniform(90, 270)
+        places.append((degrees, rng.uniform(1 / 12, 1 / 6), rng.uniform(0.4, 0.7), part))
+    return places
 
 
 def _quick_gate(a: FloatArray, b: FloatArray, lift: float) -> Leg:

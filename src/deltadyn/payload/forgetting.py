@@ -107,7 +107,27 @@ def forgetting_step(
 def forgetting_masses(
     x: FloatArray, y: FloatArray, *, forgetting: float = FORGETTING, start: float = START
 ) -> FloatArray:
-    """The masses (N,) in kg that eq. 11, mended, finds one after the other over x, y (N, 3)."""
+    """The payload (N,) in kg by [falezza2020] eq. 11 for a scalar, corrected, after every sample.
+
+    Parameters
+    ----------
+    x : array (N, 3)
+        Acceleration of the platform with gravity, pdd + g z, in m/s^2.
+    y : array (N, 3)
+        Force that the torque error means at the platform, in N: eq. 10.
+    forgetting : float
+        sigma, the weight of a sample relative to the next one.
+    start : float
+        First P in kg^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deltadyn.payload import forgetting_masses
+    >>> x = np.tile([0.0, 0.0, 9.81], (3, 1))
+    >>> forgetting_masses(x, 2.0 * x).round(3).tolist()
+    [2.0, 2.0, 2.0]
+    """
     mass, P, out = 0.0, start, []
     for row, force in zip(x.tolist(), y.tolist(), strict=True):
         mass, P = forgetting_step(mass, P, row, force, forgetting)
@@ -115,10 +135,33 @@ def forgetting_masses(
     return np.array(out)
 
 
-def printed_matrices(
-    x: FloatArray, y: FloatArray, *, forgetting: float, sign: float, start: float = START
+def forgetting_matrices(
+    x: FloatArray,
+    y: FloatArray,
+    *,
+    forgetting: float = FORGETTING,
+    sign: float = 1.0,
+    start: float = START,
 ) -> FloatArray:
-    """Eq. 11 with its 3x3 matrix (N, 3, 3) over x, y (N, 3): sign -1 as printed, +1 mended."""
+    """[falezza2020] eq. 11 with its 3x3 matrix (N, 3, 3) in kg, where one mass is meant.
+
+    Parameters
+    ----------
+    x, y : arrays (N, 3)
+        As `forgetting_masses` takes them.
+    forgetting, start : float
+        As there.
+    sign : float
+        Before the gain: -1 as printed, which diverges, +1 corrected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deltadyn.payload import forgetting_matrices
+    >>> x = np.tile([0.0, 0.0, 9.81], (3, 1))
+    >>> float(forgetting_matrices(x, 2.0 * x)[-1, 2, 2].round(3))
+    2.0
+    """
     M, P, gain = np.zeros((3, 3)), start * np.eye(3), np.zeros(3)
     out = np.empty((len(x), 3, 3))
     for k in range(len(x)):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
 
 Verdict = Literal["near", "far", "not shown"]
@@ -16,7 +17,7 @@ VERDICTS: tuple[Verdict, ...] = ("near", "far", "not shown")
 #: Numbers agree where they differ by at most this share of the paper's.
 NEAR = 0.25
 
-Value = str | float | Sequence[float] | None
+Value = str | float | Sequence[float] | FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,4 @@ def format_value(value: Value, digits: int) -> str:
     if isinstance(value, str):
         return value
     numbers = np.atleast_1d(np.asarray(value, dtype=float))
-    return ", ".join(
-        f"{item:.{digits}f}".replace("-", "−") if math.isfinite(item) else "-" for item in numbers
-    )
+    return ", ".join(f"{item:.{digits}f}" if math.isfinite(item) else "-" for item in numbers)

@@ -1,4 +1,4 @@
-"""[telescopic2022] again: the telescopic rod in torques, identification and feedforward.
+"""[telescopic2022] again, in the paper's order: the telescopic rod in torques, fits, feedforward.
 
 Table 2 holds three sums of the legs' bodies, by eqs. 36-41 with arms of length a:
 
@@ -6,171 +6,370 @@ Table 2 holds three sums of the legs' bodies, by eqs. 36-41 with arms of length 
 
 and no platform. With its three numbers eq. 36 makes the rotor negative. The same sums with the
 rotor of the paper's simulation give a platform, arms and rods that a robot can have: the bench's.
+
+Eqs. 39-45 are the model `projected-rod` of the library, their slips corrected. Its regressor gives
+the columns H of eq. 43 and K of eq. 45, and the numbers are found as in the paper, by least squares
+without bounds. `two_step` does the same with the exact model, bounds and standard deviations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray, contract
-from deltadyn.dynamics import inverse_dynamics
-from deltadyn.dynamics.lumped import projected_rod, rod_force
-from deltadyn.identification.methods.two_step import (
+from deltadyn.dynamics import inverse_dynamics, regressor
+from deltadyn.identification import (
+    Prepared,
     TwoStepResult,
-    arms_alone,
-    parameter,
+    identify,
+    prepare,
     two_step,
-    with_parameters,
-    with_prismatic,
     without_rod,
 )
 from deltadyn.kinematics import (
     SpindleSingularity,
+    State,
+    jacobian,
     spindle_coordinates,
     spindle_jacobian,
     spindle_singularity,
 )
-from deltadyn.motion import FourierSeries, Motion, fourier_motion, telescopic_gate
-from deltadyn.motion.profiles import quintic
-from deltadyn.recording.prepare.data import Prepared, prepare
+from deltadyn.motion import PROFILES, FourierSeries, Motion, fourier_motion, telescopic_gate
+from deltadyn.progress import Bar
+from deltadyn.recording import Recording
+from deltadyn.reproduce.claims import Claim
 from deltadyn.reproduce.ladder import rms
 from deltadyn.reproduce.result import Check, Paper, Reproduction, Table
-from deltadyn.robot import Robot
-from deltadyn.robot.bodies import Arm, Platform, Strut
-from deltadyn.robot.file import load_robot
-from deltadyn.simulation import PD, PRESETS, Controller, PDFeedforward, Run, simulate
+from deltadyn.robot import Arm, PassiveFriction, Platform, Robot, Strut, load_robot
+from deltadyn.simulation import (
+    PD,
+    PRESETS,
+    Controller,
+    Law,
+    PDFeedforward,
+    Run,
+    Task,
+    check_gains,
+    simulate,
+)
 
 ARMS = ("joint 1", "joint 2", "joint 3")
-#: Figure 6: ways in the plane, in m, as section 2.4 names one and as the figure shows one.
+#: Figure 6: paths in the plane, in m, as section 2.4 names one and as the figure shows one.
 LINES = {
     "as the text names it": ((0.1, -0.1), (0.1, 0.1)),
     "through the axis, as figure 6 shows it": ((-0.1, -0.1), (0.1, 0.1)),
 }
-LINE_HEIGHT, LINE_SECONDS, LINE_SAMPLES = -0.8, 0.3, 600  # m, s
-SPEEDS = (-0.5, 1.5)  # m/s: the axis of figure 7
-AXIS_4 = (0.002, 0.005)  # N m s/rad and N m: the paper has none for it
-BAND = 30.0  # Hz: regressor and torque are compared below it
+ANGLE_UNITS = "rad, rad/s, rad/s^2, N m"
+LINE_HEIGHT_M, LINE_DURATION_S, LINE_SAMPLES = -0.8, 0.3, 600
+SPEED_AXIS_M_S = (-0.5, 1.5)  # of figure 7
+AXIS_4_FRICTION = (0.002, 0.005)  # N m s/rad and N m: the paper has none for it
+BAND_HZ = 30.0  # regressor and torque are compared below it
+GAINS_HZ, SOFT_GAINS_HZ = 20.0, 10.0  # critically damped; the paper's gains are not given
 #: Hz that rates are estimated with. Noise tells how much to smooth; perfect sensors have none.
-BANDWIDTH = {"industrial": None, "ideal": 100.0}
+BANDWIDTH_HZ = {"industrial": None, "ideal": 100.0}
 
-PAPER = Paper("telescopic2022", BAND=BAND)
+PAPER = Paper("telescopic2022", BAND_HZ=BAND_HZ, GAINS_HZ=GAINS_HZ, SOFT_GAINS_HZ=SOFT_GAINS_HZ)
 ARM_LENGTH, TABLE_2, ROWS = (PAPER.numbers[name] for name in ("arm_length", "table_2", "rows"))
-EXCITATION, VALIDATION = (
+EXCITATION, ROD_EXCITATION, VALIDATION = (
     FourierSeries(item["frequency"], *(np.array(item[x]) for x in ("offset", "sine", "cosine")))
-    for item in (PAPER.numbers["excitation"], PAPER.numbers["validation"])
+    for item in (PAPER.numbers[name] for name in ("excitation", "rod_excitation", "validation"))
 )
-
-ALONE, WITHOUT, WITH = "PD alone", "feedforward without rod", "feedforward with rod"
-PROJECTED, OWN = "feedforward, the paper's rod", "feedforward, machine's own numbers"
-HALF, NONE = "industrial, half of the ripple", "industrial, no ripple"
-SOFT = "industrial, gains of 10 Hz"
-#: Of each industrial bench: share of the preset's motor ripple, bandwidth of the gains (Hz).
-INDUSTRIAL = {"industrial": (1.0, None), HALF: (0.5, None), NONE: (0.0, None), SOFT: (1.0, 10.0)}
-BENCHES = ("ideal", *INDUSTRIAL)
+LEG_NAMES = ("arm.m", "strut.m", "I_u", "Fv", "Fc")  # Pi of eq. 43
+ROD_NAMES = ("upper.m", "lower.m", "prismatic.Fv")  # of eq. 45
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What was found: lines, simulation, runs on the bench, validation, tracking."""
+class Section:
+    """What a section, table or figure of the paper gives."""
+
+    data: Any
+    tables: tuple[Table, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What the figures of the page are drawn from."""
 
     lines: dict[str, Line]
-    simulated: Simulated
-    runs: Bench
-    validated: dict[str, Validated]  # by preset
-    followed: Tracking
+    gate: SimulatedGate
+    gates: dict[str, Run]  # measured, without and with the rod
+    fits: dict[str, Fits]  # by preset
+    rod_fits: dict[str, Fits]  # the same on the motion made for the upper rod
+    predictions: dict[str, Prediction]  # by preset
+    tracking: Tracking
+    sweep: Sweep
 
 
 def telescopic2022(
-    *, seed: int = 0, progress: bool = False, rate: float = 2000.0, periods: int = 5
+    *,
+    seed: int = 0,
+    progress: bool = False,
+    rate: float = 2000.0,
+    periods: int = 5,
 ) -> Reproduction:
-    """Reproduce figures 6-10, 12, 13, 15 and table 2 of [telescopic2022] on the virtual bench.
+    """Reproduce eq. 2, figures 6-10, 12, 13, 15 and table 2 of [telescopic2022] on the bench.
 
-    `rate` (Hz) is that of the drives, `periods` of 1.14 s those of the excitation; the defaults
-    take half a minute.
+    `rate` (Hz) is that of the drives, `periods` those of the excitation.
     """
-    runs = run_bench(seed=seed, rate=rate, periods=periods, progress=progress)
-    validated = {preset: validation(runs, preset) for preset in runs.validation}
-    followed = tracking(runs, seed=seed + 5, rate=rate, progress=progress)
-    found = Found(straight_lines(), simulated_gate(), runs, validated, followed)
-    return PAPER.reproduction(_tables(found), _statements(found), _checks(found), found)
+    bench = VirtualBench(experiment_robot(), rate, seed)
+    sections: list[Section] = []
+    with Bar(progress, "telescopic2022", 10) as bar:
+
+        def add(section: Section) -> Any:
+            sections.append(section)
+            bar.step()
+            return section.data
+
+        add(count_freedom())  # eq. 2
+        lines = add(compare_coordinates())  # section 2.4, figure 6
+        gate = add(simulate_gate())  # section 4, figures 7 to 10
+        gates = add(measure_gates(bench))  # section 5.1, figure 12
+        fits = add(identify_parameters(bench, periods))  # section 5.2, table 2
+        rod_fits = add(identify_upper_rod(bench, fits))  # its weakest row
+        predictions = add(predict_torque(bench, fits))  # figure 13
+        tracking = add(follow_gate(bench, fits))  # section 5.3, figures 14 and 15
+        sweep = add(sweep_ripple_and_friction(bench))  # what decides the factor
+        add(compare_factors(tracking, sweep, predictions))  # the result and section 6
+    data = Experiment(lines, gate, gates, fits, rod_fits, predictions, tracking, sweep)
+    return PAPER.reproduction(
+        (table for section in sections for table in section.tables),
+        _statements(bench.robot, data),
+        tuple(check for section in sections for check in section.checks),
+        data,
+        claims=[claim for section in sections for claim in section.claims],
+        seed=seed,
+    )
 
 
-# Figures 6 to 10, without a bench
+# Section 2.2: eq. 2
+
+
+def count_freedom() -> Section:
+    """Eq. 2: the degrees of freedom of the rod, by the formula and by the rank of its Jacobian."""
+    robot = load_robot("telescopic-delta")
+    coordinates = spindle_coordinates(robot, telescopic_gate(robot).p)
+    rank = int(np.linalg.matrix_rank(spindle_jacobian(coordinates)).min())
+    printed = mobility(3, 1, 1, (3,))
+    # The base is a body, and the telescope joins two rods by a prismatic joint.
+    spatial = mobility(6, 3, 2, (2, 1))
+    ball = mobility(6, 3, 2, (3, 1))
+    rows = [
+        ("as printed: n = 3, N = 1, K = 1, a ball joint", 3, printed),
+        ("in space with the base: n = 6, N = 2, K = 1, a ball joint", 3, mobility(6, 2, 1, (3,))),
+        ("with the telescope: N = 3, K = 2, ball and prismatic joint", 3, ball),
+        ("the same with a universal joint", 3, spatial),
+        ("rank of the Jacobian J_t2 on the gate", 3, rank),
+    ]
+    claims = (
+        PAPER.claim("freedom", 3, rank, rank=rank),
+        PAPER.claim("mobility", 3, printed, printed=printed, spatial=spatial, ball=ball),
+    )
+    return Section(rank, (PAPER.table("freedom", rows),), claims, PAPER.checks(freedom=rank))
+
+
+def mobility(per_body: int, bodies: int, joints: int, freedoms: tuple[int, ...]) -> int:
+    """n (N - 1 - K) + sum f, [telescopic2022] eq. 2."""
+    return per_body * (bodies - 1 - joints) + sum(freedoms)
+
+
+# Section 2.4: figure 6
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Figure 6: a straight way of 0.3 s, p (N, 4), in both coordinate systems of the rod."""
+    """Figure 6: a straight path of 0.3 s, p (N, 4), in both coordinate systems of the rod."""
 
     t: FloatArray
     p: FloatArray
-    found: SpindleSingularity
+    both: SpindleSingularity
+
+
+def compare_coordinates() -> Section:
+    """Figure 6: the path that section 2.4 names and the one that its figure shows."""
+    lines = straight_lines()
+    printed, shown = (line.both for line in lines.values())
+    rows = [
+        (
+            name,
+            1e3 * line.both.polar[:, 0].min(),
+            1e3 * line.both.polar[:, 0].max(),
+            (line.both.polar_step, line.both.polar_condition.max()),
+            (line.both.projected_step, line.both.projected_condition.max()),
+        )
+        for name, line in lines.items()
+    ]
+    of_text, of_figure = (1e3 * np.hypot(*line.p[:, :2].T).min() for line in lines.values())
+    determinant = float(np.abs(shown.projected_determinant).min())
+    claims = (
+        PAPER.claim(
+            "system_1",
+            "phi jumps on the axis, det J_t1 = 0",
+            f"phi jumps by {shown.polar_step:.2f} rad",
+            holds=shown.polar_step > np.pi - 0.01,
+            step=shown.polar_step,
+        ),
+        PAPER.claim(
+            "system_2",
+            "no singularity",
+            f"steps up to {shown.projected_step:.4f} rad, |det J_t2| from {determinant:.2f} m^2",
+            holds=shown.projected_step < 0.01 and determinant > 0.1,
+            determinant=determinant,
+        ),
+        PAPER.claim(
+            "line_of_text",
+            0.0,
+            of_text,
+            of_text=of_text,
+            of_figure=of_figure,
+            step=printed.polar_step,
+        ),
+    )
+    checks = PAPER.checks(
+        jump=shown.polar_step,
+        step=shown.projected_step,
+        condition=shown.projected_condition.max(),
+        text=printed.polar_step,
+    )
+    return Section(lines, (PAPER.table("lines", rows),), claims, checks)
 
 
 def straight_lines() -> dict[str, Line]:
-    """Figure 6: the way that section 2.4 names and the one that its figure shows.
-
-    The number of samples is even, so that none lies on the axis.
-    """
+    """Both paths of figure 6; an even number of samples, so that none lies on the axis."""
     robot = load_robot("telescopic-delta")
     u = np.linspace(0.0, 1.0, LINE_SAMPLES)
-    way, _, _ = quintic(u)
+    share, _, _ = PROFILES["quintic"](u)
     out = {}
     for name, (start, end) in LINES.items():
         p = np.zeros((LINE_SAMPLES, 4))
-        p[:, :2] = np.array(start) + way[:, None] * np.subtract(end, start)
-        p[:, 2] = LINE_HEIGHT
-        out[name] = Line(LINE_SECONDS * u, p, spindle_singularity(robot, p))
+        p[:, :2] = np.array(start) + share[:, None] * np.subtract(end, start)
+        p[:, 2] = LINE_HEIGHT_M
+        out[name] = Line(LINE_DURATION_S * u, p, spindle_singularity(robot, p))
     return out
 
 
+# Section 4: figures 7 to 10
+
+
 @dataclass(frozen=True, eq=False)
-class Simulated:
+class SimulatedGate:
     """The gate of section 4: the rod's coordinates and the torques (N, 3) of figures 8 to 10."""
 
     motion: Motion
     coordinates: FloatArray  # (N, 3): l, theta, phi
     rates: FloatArray
     accelerations: FloatArray
-    forces: FloatArray  # (N, 3): along l (N), about theta and phi (N m)
+    forces: FloatArray  # (N, 3): along l (N), about theta and phi (N m), zeta of eq. 32
     without: FloatArray
     projected: FloatArray
     exact: FloatArray
 
-    @property
-    def largest(self) -> float:
-        """Largest acceleration of the platform along an axis, in m/s^2."""
-        return float(np.abs(self.motion.pdd[:, :3]).max())
 
-
-def simulated_gate() -> Simulated:
+def simulate_gate() -> Section:
     """Section 4: the gate of 0.6 s without friction and damping."""
+    gate = compute_gate()
+    motion = gate.motion
+    parts = (motion.p, motion.pd, motion.pdd)
+    extremes = [
+        (name, [end(part[:, k]) for part in parts for end in (np.min, np.max)])
+        for k, name in enumerate("xyz")
+    ]
+    units = {"l": "m, m/s, m/s^2, N", "theta": ANGLE_UNITS, "phi": ANGLE_UNITS}
+    rod = [(name, *_ranges(gate, k), text) for k, (name, text) in enumerate(units.items())]
+    torques = {
+        "without rod (figure 9)": gate.without,
+        "with rod, projected angles (figure 10)": gate.projected,
+        "with rod, exact": gate.exact,
+    }
+    ratio = rms(gate.projected) / rms(gate.without)
+    peak = np.abs(gate.projected).max(axis=0) / np.abs(gate.without).max(axis=0)
+    speed = motion.pd[:, :3]
+    low, high = SPEED_AXIS_M_S
+    largest = float(np.abs(motion.pdd[:, :3]).max())
+    claims = (
+        PAPER.claim(
+            "gate_axes", (0.2, 1.5), (motion.p[:, 0].max(), speed.max()), speed=speed.max()
+        ),
+        PAPER.claim("gate_law", "axis to 20 m/s^2", f"{largest:.1f} m/s^2", largest=largest),
+        PAPER.claim(
+            "rod_curves",
+            "curves",
+            f"tilt up to {np.degrees(np.abs(gate.coordinates[:, 1:]).max()):.1f} deg",
+            length=1e3 * gate.coordinates[:, 0],
+            force=np.abs(gate.forces[:, 0]).max(),
+        ),
+        PAPER.claim(
+            "simulated_torque",
+            "larger with the rod",
+            "RMS x " + ", ".join(f"{x:.2f}" for x in ratio),
+            holds=bool(np.all(ratio > 1) and np.all(peak > 1)),
+            ratio=ratio,
+        ),
+    )
+    checks = PAPER.checks(
+        speed=max(speed.max() - high, low - speed.min()),
+        acceleration=largest,
+        simulated=min(*ratio, *peak),
+    )
+    tables = (
+        PAPER.table("motion", extremes),
+        PAPER.table("rod", rod),
+        PAPER.table("gate", [(name, rms(x), np.abs(x).max(axis=0)) for name, x in torques.items()]),
+    )
+    return Section(gate, tables, claims, checks)
+
+
+def compute_gate() -> SimulatedGate:
+    """The rod's coordinates on the gate, and the torques by eqs. 39 and 40 and by the exact model.
+
+    The rod's torque is what eq. 40 adds to eq. 39; zeta = J_t2^T J^-T tau (eqs. 33, 34).
+    """
     robot = load_robot("telescopic-delta")
     bare = without_rod(robot)
-    motion, alone = telescopic_gate(robot), telescopic_gate(bare)
-    coordinates = spindle_coordinates(robot, motion.p)
-    rod = projected_rod(robot, motion)
-    speed = motion.pd[:, :3]
-    accelerations = contract("nij,nj->ni", rod.B, motion.pdd[:, :3])
-    accelerations += contract("nij,nj->ni", rod.Bd, speed)
-    jacobian = spindle_jacobian(coordinates)
-    return Simulated(
-        motion,
-        coordinates,
-        contract("nij,nj->ni", rod.B, speed),
-        accelerations,
-        contract("nki,nk->ni", jacobian, rod_force(robot, motion)),
-        inverse_dynamics(bare, alone, "projected-rod"),
-        inverse_dynamics(robot, motion, "projected-rod")[:, :3],
-        inverse_dynamics(robot, motion, "exact")[:, :3],
+    motion = telescopic_gate(robot)
+    without = inverse_dynamics(bare, telescopic_gate(bare), "projected-rod")
+    projected = inverse_dynamics(robot, motion, "projected-rod")[:, :3]
+    coordinates, rates = rod_rates(robot, motion)
+    to_coordinates: FloatArray = np.linalg.inv(spindle_jacobian(coordinates)).astype(np.float64)
+    # Of v = J_t2 rates its rate: a = J_t2 accelerations + Jd_t2 rates, Jd_t2 by a small step.
+    step = 1e-6 * rates
+    turning = spindle_jacobian(coordinates + step) - spindle_jacobian(coordinates - step)
+    bend = contract("nij,nj->ni", turning, rates) / 2e-6
+    accelerations = contract("nij,nj->ni", to_coordinates, motion.pdd[:, :3] - bend)
+    forces = contract("nij,nj->ni", torque_to_rod(robot, motion), projected - without)
+    exact = inverse_dynamics(robot, motion, "exact")[:, :3]
+    return SimulatedGate(
+        motion, coordinates, rates, accelerations, forces, without, projected, exact
     )
 
 
-# The robots, motions and runs of the experiment
+def rod_rates(robot: Robot, state: State) -> tuple[FloatArray, FloatArray]:
+    """(l, theta, phi) and their rates (N, 3), by eqs. 16 and 21."""
+    coordinates = spindle_coordinates(robot, state.p)
+    rates = np.linalg.solve(spindle_jacobian(coordinates), state.pd[:, :3, None])[..., 0]
+    return coordinates, np.asarray(rates)
+
+
+def torque_to_rod(robot: Robot, state: State) -> FloatArray:
+    """J_t2^T J^-T (N, 3, 3) of eq. 44, from the arms' torque to zeta along l, theta, phi."""
+    J = jacobian(robot, state.p)[:, :3, :3]
+    J_t2 = spindle_jacobian(spindle_coordinates(robot, state.p))
+    return np.swapaxes(np.linalg.solve(J, J_t2), 1, 2)
+
+
+def _ranges(gate: SimulatedGate, k: int) -> list[str]:
+    """From the least to the largest value of a coordinate, rate, acceleration and force."""
+    parts = (gate.coordinates, gate.rates, gate.accelerations, gate.forces)
+    ends = [(part[:, k].min(), part[:, k].max()) for part in parts]
+    return [f"{low:.3f} to {high:.3f}" for low, high in np.round(ends, 3) + 0.0]  # no -0.000
+
+
+# Section 5: the robot of the experiment, and the bench that it stands on
 
 
 def table_2_split(rotor: float) -> dict[str, float]:
@@ -194,143 +393,381 @@ def printed_rotor() -> float:
     return float(TABLE_2["I_u"] - leg_inertia(TABLE_2["arm.m"], TABLE_2["strut.m"], 0.0))
 
 
+def simulation_robot() -> Robot:
+    """The robot of the paper's simulation with the arms of table 1: what a user's file holds."""
+    robot = load_robot("telescopic-delta")
+    return robot.replace(geometry=replace(robot.geometry, arm_length=ARM_LENGTH))
+
+
 def experiment_robot() -> Robot:
     """The robot of the experiment: lengths of table 1, table 2's sums, friction and damping."""
-    nominal = load_robot("telescopic-delta")
-    masses = table_2_split(nominal.drives.output_inertia[0])
-    arm, length = masses["arm.m"], nominal.geometry.strut_length[0]
-    friction = {
-        name: (TABLE_2[term],) * 3 + (fourth,)
-        for name, term, fourth in zip(("viscous", "coulomb"), ("Fv", "Fc"), AXIS_4, strict=True)
-    }
-    robot = nominal.replace(
+    robot = simulation_robot()
+    masses = table_2_split(robot.drives.output_inertia[0])
+    arm, length = masses["arm.m"], robot.geometry.strut_length[0]
+    viscous, coulomb = (
+        (TABLE_2[term],) * 3 + (fourth,)
+        for term, fourth in zip(("Fv", "Fc"), AXIS_4_FRICTION, strict=True)
+    )
+    damping = PassiveFriction("prismatic", viscous=TABLE_2["prismatic.Fv"])
+    return robot.replace(
         name="telescopic-delta, experiment",
-        geometry=replace(nominal.geometry, arm_length=ARM_LENGTH),
         arms=(Arm(arm, ARM_LENGTH / 2, arm * ARM_LENGTH**2 / 12),) * 3,
         struts=(Strut.uniform(masses["strut.m"], length),) * 3,
         platform=Platform(masses["platform.m"]),
-    ).with_friction(**friction)
-    return with_parameters(with_prismatic(robot), {"prismatic.Fv": TABLE_2["prismatic.Fv"]})
+    ).with_friction(viscous=viscous, coulomb=coulomb, passive=(damping,))
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """The recordings of one motion without and with the rod, prepared, and the machine."""
+
+    legs: Prepared
+    rod: Prepared
+    recording: Recording  # with the rod
+    machine: Robot
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualBench:
+    """The robot on the virtual bench: drives of `rate` Hz, noise by `seed`."""
+
+    robot: Robot
+    rate: float
+    seed: int
+
+    def ticks(self, preset: str) -> float:
+        """Hz of the drives; a perfect drive is calm at any rate."""
+        return self.rate / 2 if preset == "ideal" else self.rate
+
+    def record(self, series: FourierSeries, preset: str, periods: int, **switches: Any) -> Logs:
+        """Run a motion without and with the rod; rates are estimated from the logged angles."""
+        bare, rate = without_rod(self.robot), self.ticks(preset)
+        motion = fourier_motion(self.robot, series, periods=periods, rate=rate)
+        parts = (motion.p[:, :3], motion.pd[:, :3], motion.pdd[:, :3])
+        alone = Motion.from_platform(bare, motion.t, *parts)
+        settings: dict[str, Any] = {"preset": preset, "rate": rate, **switches}
+        first = simulate(bare, alone, seed=self.seed + 3, **settings)
+        second = simulate(self.robot, motion, seed=self.seed + 4, **settings)
+        hertz = BANDWIDTH_HZ[preset]
+        return Logs(
+            prepare(bare, first.recording, band=BAND_HZ, bandwidth=hertz),
+            prepare(self.robot, second.recording, band=BAND_HZ, bandwidth=hertz),
+            second.recording,
+            second.truth.robot,
+        )
+
+    def follow(self, controller: Controller, preset: str, **switches: Any) -> Run:
+        """Let a controller follow the gate."""
+        gate = telescopic_gate(self.robot)
+        settings: dict[str, Any] = {"rate": self.rate, "seed": self.seed + 5, **switches}
+        return simulate(self.robot, gate, controller, preset=preset, **settings)
+
+
+# Section 5.1: figure 12
+
+
+def measure_gates(bench: VirtualBench) -> Section:
+    """Figure 12: the gate on the industrial bench, without and with the rod."""
+    bare = without_rod(bench.robot)
+    settings: dict[str, Any] = {"preset": "industrial", "rate": bench.rate}
+    gates = {
+        "without rod": simulate(bare, telescopic_gate(bare), seed=bench.seed, **settings),
+        "with rod": simulate(
+            bench.robot, telescopic_gate(bench.robot), seed=bench.seed + 1, **settings
+        ),
+    }
+    torque = {name: run.recording.tau[:, :3] for name, run in gates.items()}
+    ratio = rms(torque["with rod"]) / rms(torque["without rod"])
+    claims = (
+        PAPER.claim(
+            "measured_torque",
+            "larger with the rod",
+            "RMS x " + ", ".join(f"{x:.2f}" for x in ratio),
+            holds=bool(np.all(ratio > 1)),
+            ratio=ratio,
+        ),
+    )
+    rows = [(name, rms(tau)) for name, tau in torque.items()]
+    table = PAPER.table("measured", rows)
+    return Section(gates, (table,), claims, PAPER.checks(measured=min(ratio)))
+
+
+# Section 5.2: table 2
+
+
+@dataclass(frozen=True, eq=False)
+class PaperFit:
+    """The numbers of eqs. 43 and 45, in the order of `LEG_NAMES` and `ROD_NAMES`."""
+
+    legs: FloatArray  # (5,)
+    rod: FloatArray  # (3,)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The numbers by name, with the rotor that eq. 36 leaves, and no platform."""
+        numbers = (*self.legs.tolist(), *self.rod.tolist())
+        named: dict[str, float] = dict(zip(LEG_NAMES + ROD_NAMES, numbers, strict=True))
+        rotor = named["I_u"] - leg_inertia(named["arm.m"], named["strut.m"], 0.0)
+        return {**named, "rotor": rotor, "platform.m": 0.0}
+
+    def with_platform(self, mass: float) -> dict[str, float]:
+        """The same torque with a platform of this mass (kg), of which m_b had a third."""
+        named = self.values
+        arm, strut = named["arm.m"] + 2 * mass / 3, named["strut.m"] - mass / 3
+        rotor = named["I_u"] - leg_inertia(arm, strut, 0.0)
+        return {**named, "arm.m": arm, "strut.m": strut, "rotor": rotor, "platform.m": mass}
+
+    def torque(
+        self, robot: Robot, state: State, *, rod: bool = True, friction: bool = True
+    ) -> FloatArray:
+        """The arms' torque (N, 3) by eq. 40, or by eq. 39 without the rod, with eq. 42."""
+        legs = self.legs * np.array([1, 1, 1, friction, friction])
+        tau: FloatArray = leg_columns(robot, state) @ legs
+        if rod:
+            zeta = rod_columns(robot, state) @ self.rod
+            tau += np.linalg.solve(torque_to_rod(robot, state), zeta[..., None])[..., 0]
+        return tau
+
+
+def leg_columns(robot: Robot, state: State) -> FloatArray:
+    """H (N, 3, 5) of eq. 43: m_a, m_b, I_u, f_v, f_c."""
+    Y = _columns(robot, state)
+    of_mass = {"arm.m": ARM_LENGTH**2 / 3, "strut.m": ARM_LENGTH**2}  # in I_u, by eq. 36
+    bodies = [Y[name] - inertia * Y["rotor"] for name, inertia in of_mass.items()]
+    friction = [sum(Y[f"{term}{i}"] for i in (1, 2, 3)) for term in ("Fv", "Fc")]
+    return np.stack([*bodies, Y["rotor"], *friction], axis=-1)
+
+
+def rod_columns(robot: Robot, state: State) -> FloatArray:
+    """K (N, 3, 3) of eq. 45: the upper rod, the lower rod, the damping c_d along l."""
+    Y, through = _columns(robot, state), torque_to_rod(robot, state)
+    K = np.zeros((len(state.p), 3, 3))
+    for k, name in enumerate(("upper.m", "lower.m")):
+        K[..., k] = contract("nij,nj->ni", through, Y[name])
+    K[:, 0, 2] = rod_rates(robot, state)[1][:, 0]
+    return K
+
+
+def _columns(robot: Robot, state: State) -> dict[str, FloatArray]:
+    """The arms' torque (N, 3) per unit of each number of the paper's model."""
+    found = regressor(robot, state, "projected-rod")
+    return dict(zip(found.names, np.moveaxis(found.Y[:, :3], 2, 0), strict=True))
+
+
+def fit_paper(
+    robot: Robot, legs: Prepared, rod: Prepared, *, same_motion: bool = False
+) -> PaperFit:
+    """Both least squares of section 5.2, eqs. 43 and 45.
+
+    Eq. 44 takes the legs' torque from the first step's model. With `same_motion` it takes the
+    torque that was measured without the rod at the same time of the same motion, moved by the
+    model to the state there: what the legs' model misses is then in both and drops out.
+    """
+    bare = without_rod(robot)
+    H = leg_columns(bare, legs.state)
+    pi = _least_squares(legs, H, legs.tau[:, :3])
+    alone = leg_columns(robot, rod.state) @ pi
+    if same_motion:
+        missed = legs.tau[:, :3] - H @ pi
+        alone += np.stack([np.interp(rod.t, legs.t, column) for column in missed.T], axis=-1)
+    zeta = contract("nij,nj->ni", torque_to_rod(robot, rod.state), rod.tau[:, :3] - alone)
+    return PaperFit(pi, _least_squares(rod, rod_columns(robot, rod.state), zeta))
+
+
+def _least_squares(log: Prepared, columns: FloatArray, values: FloatArray) -> FloatArray:
+    """The unbounded least squares of eqs. 43 and 45, both sides below the band."""
+    Y, b = log.limited(columns), log.limited(values)
+    return np.asarray(np.linalg.lstsq(Y.reshape(-1, Y.shape[-1]), b.ravel(), rcond=None)[0])
+
+
+def fit_point_masses(robot: Robot) -> PaperFit:
+    """The paper's fit where its legs are right: exact torque, lower arms as two point masses."""
+    lengths = zip(robot.struts, robot.geometry.strut_length, strict=True)
+    points = tuple(Strut(rod.mass, 0.5, rod.mass * length**2 / 4) for rod, length in lengths)
+    machine = robot.replace(struts=points)
+    bare = without_rod(machine)
+    motion = fourier_motion(machine, EXCITATION, rate=500.0, ramp=0.0)
+    parts = (motion.p[:, :3], motion.pd[:, :3], motion.pdd[:, :3])
+    alone = Motion.from_platform(bare, motion.t, *parts)
+    return fit_paper(
+        machine,
+        Prepared("legs", motion.t, alone, inverse_dynamics(bare, alone), 500.0),
+        Prepared("rod", motion.t, motion, inverse_dynamics(machine, motion), 500.0),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Fits:
     """The fits of one pair of recordings, and the machine that made them."""
 
-    machine: Robot
+    logs: Logs
+    paper: PaperFit
     exact: TwoStepResult
-    paper: TwoStepResult  # eqs. 39-45 as they are: projected rod, no platform
-    mended: TwoStepResult  # the paper's model with the platform's mass given
+
+    @property
+    def machine(self) -> dict[str, float]:
+        """The true numbers of the machine."""
+        return machine_values(self.logs.machine)
 
 
-@dataclass(frozen=True, eq=False)
-class Bench:
-    """All runs of the experiment."""
-
-    robot: Robot
-    gates: tuple[Run, Run]  # without and with the rod
-    validation: dict[str, Prepared]  # by preset
-    fits: dict[str, Fits]  # by preset
+def fit_logs(robot: Robot, logs: Logs) -> Fits:
+    """The paper's fit and the two steps with the exact model."""
+    return Fits(logs, fit_paper(robot, logs.legs, logs.rod), two_step(robot, logs.legs, logs.rod))
 
 
-def run_bench(*, seed: int, rate: float, periods: int, progress: bool) -> Bench:
-    """Run the experiment: gates, excitation without and with the rod, another motion."""
-    robot = experiment_robot()
-    settings: dict[str, Any] = {"preset": "industrial", "rate": rate, "progress": progress}
-    gates = (
-        simulate(without_rod(robot), telescopic_gate(without_rod(robot)), seed=seed, **settings),
-        simulate(robot, telescopic_gate(robot), seed=seed + 1, **settings),
-    )
-    ticks = {"industrial": rate, "ideal": rate / 2}  # a perfect drive is calm at any rate
-    checks = {
-        preset: _validation(robot, preset, hertz, seed + 2, progress)
-        for preset, hertz in ticks.items()
+def machine_values(machine: Robot) -> dict[str, float]:
+    """The numbers of table 2 that a robot has, the mean over its three limbs."""
+    assert machine.spindle is not None
+    values = {
+        "platform.m": machine.platform.mass,
+        "arm.m": np.mean([arm.mass for arm in machine.rotary_arms]),
+        "strut.m": np.mean([strut.mass for strut in machine.struts]),
+        "rotor": np.mean(machine.drives.output_inertia[:3]),
+        "Fv": np.mean(machine.friction.viscous[:3]),
+        "Fc": np.mean(machine.friction.coulomb[:3]),
+        "upper.m": machine.spindle.upper.mass,
+        "lower.m": machine.spindle.lower.mass,
+        "prismatic.Fv": machine.friction.passive[0].viscous,
     }
-    fits = {
-        preset: _fits(robot, preset, hertz, periods, seed + 3, progress)
-        for preset, hertz in ticks.items()
-    }
-    return Bench(robot, gates, checks, fits)
+    values["I_u"] = leg_inertia(values["arm.m"], values["strut.m"], values["rotor"])
+    return {name: float(value) for name, value in values.items()}
 
 
-def _validation(robot: Robot, preset: str, rate: float, seed: int, progress: bool) -> Prepared:
-    """The recording of the motion of the validation, made ready."""
-    motion = fourier_motion(robot, VALIDATION, periods=2, rate=rate, ramp=1.0)
-    run = simulate(robot, motion, preset=preset, rate=rate, seed=seed, progress=progress)
-    return prepare(robot, run.recording, band=BAND, bandwidth=BANDWIDTH[preset])
+def exact_values(result: TwoStepResult) -> tuple[dict[str, float], dict[str, float]]:
+    """The numbers of table 2 by the exact model, and their standard deviations.
 
-
-def _fits(robot: Robot, preset: str, rate: float, periods: int, seed: int, progress: bool) -> Fits:
-    """Two recordings of the same motion, and the fits by both models."""
-    bare = without_rod(robot)
-    motion = fourier_motion(robot, EXCITATION, periods=periods, rate=rate)
-    parts = (motion.p[:, :3], motion.pd[:, :3], motion.pdd[:, :3])
-    settings: dict[str, Any] = {"preset": preset, "rate": rate, "progress": progress}
-    first = simulate(bare, Motion.from_platform(bare, motion.t, *parts), seed=seed, **settings)
-    second = simulate(robot, motion, seed=seed + 1, **settings)
-    legs = prepare(bare, first.recording, band=BAND, bandwidth=BANDWIDTH[preset])
-    rod = prepare(robot, second.recording, band=BAND, bandwidth=BANDWIDTH[preset])
-    nothing = with_parameters(robot, {"platform.m": 0.0})
-    return Fits(
-        second.truth.robot,
-        two_step(robot, legs, rod),
-        two_step(nothing, legs, rod, model="projected-rod"),
-        two_step(robot, legs, rod, model="projected-rod"),
-    )
-
-
-def upper_rod_by_projection(robot: Robot) -> float:
-    """The upper rod (kg) that the paper's model finds where its legs are right.
-
-    From exact torques of the excitation, on a machine whose lower arms are point masses at their
-    ends: what errs then is the rod's energy by projected angles alone.
+    Friction is the mean of the arms, its deviation the largest of one arm.
     """
-    lengths = zip(robot.struts, robot.geometry.strut_length, strict=True)
-    points = tuple(Strut(rod.mass, 0.5, rod.mass * length**2 / 4) for rod, length in lengths)
-    machine = robot.replace(struts=points)
-    bare = without_rod(machine)
-    motion = fourier_motion(machine, EXCITATION, rate=500.0, ramp=0.0)
-    alone = arms_alone(motion)
-    legs = (alone, inverse_dynamics(bare, alone))
-    rod = (motion, inverse_dynamics(machine, motion))
-    result = two_step(machine, legs, rod, model="projected-rod")
-    return float(result.rod.unbounded[0])
+    values, std = {}, {}
+    for name in ROWS:
+        if name != "I_u":
+            each = [f"{name}{i}" for i in (1, 2, 3)] if name in ("Fv", "Fc") else [name]
+            values[name] = float(np.mean([result.value(item) for item in each]))
+            std[name] = max(result.step_of(item).std_of(item) for item in each)
+    values["I_u"] = leg_inertia(values["arm.m"], values["strut.m"], values["rotor"])
+    return values, std
 
 
-def fitted_value(result: TwoStepResult, name: str, *, unbounded: bool = False) -> float:
-    """A parameter of a fit; friction is the mean of the three arms."""
+def identify_parameters(bench: VirtualBench, periods: int) -> Section:
+    """Table 2: the paper's equations and the exact model, on the same logs."""
+    robot = bench.robot
+    fits = {
+        preset: fit_logs(robot, bench.record(EXCITATION, preset, periods))
+        for preset in ("industrial", "ideal")
+    }
+    points = fit_point_masses(robot).values
+    rough, perfect = fits["industrial"], fits["ideal"]
+    theirs, machine = rough.paper.values, rough.machine
+    ours, std = exact_values(rough.exact)
+    paper = {**TABLE_2, "rotor": printed_rotor()}
+    table_2 = [
+        (
+            words,
+            paper.get(name),
+            theirs[name],
+            points[name],
+            ours[name],
+            std.get(name),
+            machine[name],
+            unit,
+        )
+        for name, (words, unit) in ROWS.items()
+    ]
+    given = perfect.paper.with_platform(robot.platform.mass)
+    recovered, _ = exact_values(perfect.exact)
+    ideal = [
+        (words, given[name], recovered[name], perfect.machine[name], unit)
+        for name, (words, unit) in ROWS.items()
+    ]
+    numbers: dict[str, Any] = {
+        "points": points,
+        "perfect": perfect.paper.values,
+        "exact": ours,
+        "std": std,
+        "machine": machine,
+    }
+    claims = (
+        PAPER.claim("arm", TABLE_2["arm.m"], theirs["arm.m"], **numbers),
+        PAPER.claim("lower_arm", TABLE_2["strut.m"], theirs["strut.m"], **numbers),
+        PAPER.claim("inertia", TABLE_2["I_u"], theirs["I_u"], **numbers),
+        PAPER.claim(
+            "rotor",
+            f"{printed_rotor():.4f}",
+            f"{theirs['rotor']:.4f}",
+            holds=theirs["rotor"] < 0,
+            **numbers,
+        ),
+        PAPER.claim("viscous", TABLE_2["Fv"], theirs["Fv"], **numbers),
+        PAPER.claim("coulomb", TABLE_2["Fc"], theirs["Fc"], **numbers),
+        PAPER.claim("lower_rod", TABLE_2["lower.m"], theirs["lower.m"], **numbers),
+        PAPER.claim("damping", TABLE_2["prismatic.Fv"], theirs["prismatic.Fv"], **numbers),
+    )
+    checks = PAPER.checks(
+        recovered=max(
+            abs(recovered[name] / perfect.machine[name] - 1) for name in ROWS if name != "I_u"
+        ),
+        points=max(abs(points[name] / TABLE_2[name] - 1) for name in ("arm.m", "strut.m", "I_u")),
+        lower=abs(ours["lower.m"] / machine["lower.m"] - 1),
+        rotor=theirs["rotor"],
+    )
+    tables = (PAPER.table("table_2", table_2), PAPER.table("ideal", ideal))
+    return Section(fits, tables, claims, checks)
 
-    def value(item: str) -> float:
-        if item in result.held:
-            return parameter(result.robot, item)
-        step = result.step_of(item)
-        return float((step.unbounded if unbounded else step.values)[step.names.index(item)])
 
-    return _combined(name, value, of_arms=("Fv", "Fc"))
+def identify_upper_rod(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section:
+    """The upper rod of table 2: by the paper's excitation and by one that moves it more."""
+    robot, paper, machine = bench.robot, TABLE_2["upper.m"], fits["ideal"].machine["upper.m"]
+    strong = {
+        preset: fit_logs(robot, bench.record(ROD_EXCITATION, preset, periods=8))
+        for preset in ("industrial", "ideal")
+    }
+    rows, values = [], {}
+    for motion, by_preset in (("as table 2", fits), ("made for the rod", strong)):
+        for preset in ("ideal", "industrial"):
+            one = by_preset[preset]
+            same = fit_paper(robot, one.logs.legs, one.logs.rod, same_motion=True)
+            value, std = one.exact.value("upper.m"), one.exact.rod.std_of("upper.m")
+            cells = (one.paper.values["upper.m"], same.values["upper.m"], value)
+            interval = _interval(one.exact, "upper.m")
+            values[motion, preset] = (*cells, std)
+            rows.append((motion, preset, paper, *cells, *interval, machine))
+    theirs, by_same, ours, std = values["made for the rod", "industrial"]
+    projected = fit_point_masses(robot).values["upper.m"]
+    numbers: dict[str, Any] = {
+        "perfect": values["as table 2", "ideal"][0],
+        "strong": theirs,
+        "same": by_same,
+        "projected": projected,
+        "std": std,
+    }
+    claims = (
+        PAPER.claim("upper_rod", paper, values["as table 2", "industrial"][0], **numbers),
+        PAPER.claim("upper_rod_exact", paper, ours, **numbers),
+    )
+    checks = PAPER.checks(
+        upper=abs(ours - machine) / std,
+        upper_std=std,
+        upper_weak=values["as table 2", "industrial"][3] / std,
+        upper_paper=values["as table 2", "ideal"][0],
+    )
+    return Section(strong, (PAPER.table("upper", rows),), claims, checks)
 
 
-def machine_value(machine: Robot, name: str) -> float:
-    """A parameter of the machine, the mean over its three limbs or axes."""
-    limbs = ("arm.m", "strut.m", "rotor", "Fv", "Fc")
-    return _combined(name, lambda item: parameter(machine, item), of_arms=limbs)
+def _interval(result: TwoStepResult, name: str) -> tuple[float, float]:
+    """Two standard deviations around a value."""
+    value, std = result.value(name), result.step_of(name).std_of(name)
+    return value - 2 * std, value + 2 * std
 
 
-def _combined(name: str, value: Callable[[str], float], of_arms: tuple[str, ...]) -> float:
-    """A parameter, the mean over the arms, or I_u by eq. 36."""
-    if name == "I_u":
-        return leg_inertia(*(_combined(x, value, of_arms) for x in ("arm.m", "strut.m", "rotor")))
-    return float(np.mean([value(item) for item in _each(name, of_arms)]))
+# Section 5.2: figure 13
 
-
-def _each(name: str, of_arms: tuple[str, ...] = ("Fv", "Fc")) -> list[str]:
-    """The parameter, or those of the three arms."""
-    body, dot, rest = name.partition(".")
-    return [f"{body}{i}{dot}{rest}" for i in (1, 2, 3)] if name in of_arms else [name]
+EQ_39, EQ_40 = "eq. 39 with 42, no rod", "eq. 40 with 42"
+EXACT_LEGS, EXACT = "exact model, rod removed", "exact model"
 
 
 @dataclass(frozen=True, eq=False)
-class Validated:
-    """The motion of the validation: torque and its predictions (M, 3) below the band, in N m."""
+class Prediction:
+    """Another motion: its torque and the predicted ones (M, 3) below the band, in N m."""
 
     t: FloatArray
     tau: FloatArray
@@ -341,28 +778,130 @@ class Validated:
         return rms(self.tau - self.predicted[name])
 
 
-def validation(runs: Bench, preset: str) -> Validated:
-    """Figure 13: torque that the fits predict on a motion that they have not seen."""
-    given, fits = runs.validation[preset], runs.fits[preset]
+def predict_torque(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section:
+    """Figure 13: the torque of a motion that the fits have not seen."""
+    predictions = {
+        preset: predict_validation(bench, fits[preset], preset)
+        for preset in ("industrial", "ideal")
+    }
+    rows: list[Any] = []
+    for preset, found in predictions.items():
+        rows.append((preset, "measured torque", rms(found.tau)))
+        rows += [(preset, f"error: {name}", found.error(name)) for name in found.predicted]
+    rough, perfect = predictions["industrial"], predictions["ideal"]
+    share = float(np.max(rough.error(EQ_40) / rms(rough.tau)))
+    claims = (
+        PAPER.claim(
+            "prediction",
+            "curves that lie on each other",
+            f"error {100 * share:.0f} % of the torque",
+            holds=share < 0.25,
+            share=100 * share,
+        ),
+    )
+    checks = PAPER.checks(
+        gain=max(rough.error(EXACT) / rough.error(EXACT_LEGS)),
+        gain_paper=max(rough.error(EQ_40) / rough.error(EQ_39)),
+        better=max(perfect.error(EXACT) / perfect.error(EQ_40)),
+    )
+    return Section(predictions, (PAPER.table("validation", rows),), claims, checks)
 
-    def predicted(result: TwoStepResult, model: str) -> FloatArray:
-        return given.limited(inverse_dynamics(result.robot, given.state, model)[:, :3])
 
-    massless = without_rod(fits.exact.robot, axes=4)
-    return Validated(
-        given.times,
-        given.limited(given.tau[:, :3]),
-        {
-            "exact": predicted(fits.exact, "exact"),
-            "projected-rod": predicted(fits.mended, "projected-rod"),
-            "legs alone": given.limited(inverse_dynamics(massless, given.state)[:, :3]),
-        },
+def predict_validation(bench: VirtualBench, fits: Fits, preset: str) -> Prediction:
+    """Measure the motion of the validation and predict its torque."""
+    robot, rate = bench.robot, bench.ticks(preset)
+    motion = fourier_motion(robot, VALIDATION, periods=2, rate=rate, ramp=1.0)
+    run = simulate(robot, motion, preset=preset, rate=rate, seed=bench.seed + 2)
+    log = prepare(robot, run.recording, band=BAND_HZ, bandwidth=BANDWIDTH_HZ[preset])
+    identified = fits.exact.robot
+    predicted = {
+        EXACT: inverse_dynamics(identified, log.state),
+        EXACT_LEGS: inverse_dynamics(without_rod(identified, axes=4), log.state),
+        EQ_40: fits.paper.torque(robot, log.state),
+        EQ_39: fits.paper.torque(robot, log.state, rod=False),
+    }
+    return Prediction(
+        log.times,
+        log.limited(log.tau[:, :3]),
+        {name: log.limited(tau[:, :3]) for name, tau in predicted.items()},
     )
 
 
-# Figures 14 and 15: PD with torque feedforward, with and without the rod. On one bench all
-# controllers have the same gains. What differs is the torque for the reference: none, that of the
-# legs alone (eq. 39), that of legs and rod (eq. 40).
+# Section 5.3: figures 14 and 15. On one bench all controllers have the same gains. What differs
+# is the torque for the reference: none, that of the legs (eq. 39), that of legs and rod (eq. 40).
+
+ALONE, TRUTH = "PD alone", "machine's own numbers"
+DRY_39, DRY_40 = "eq. 39 as printed, no friction", "eq. 40 as printed, no friction"
+DEFAULT_LEGS, DEFAULT = "default identify, rod removed", "default identify"
+#: Feedforward without and with the rod, from the same fit.
+PAIRS = {
+    "eqs. 39 and 40 with friction": (EQ_39, EQ_40),
+    "the same as printed, no friction": (DRY_39, DRY_40),
+    "exact model, two steps": (EXACT_LEGS, EXACT),
+    "exact model, default identify": (DEFAULT_LEGS, DEFAULT),
+}
+THEIRS, TWO_STEPS = "eqs. 39 and 40 with friction", "exact model, two steps"
+SOFT = f"industrial, gains of {SOFT_GAINS_HZ:g} Hz"
+
+
+@dataclass(frozen=True, eq=False)
+class PaperFeedforward:
+    """Figure 14: PD and the torque of eq. 39 or 40, the reference's rates by differences."""
+
+    feedback: PD
+    torque: Callable[[State], FloatArray]
+
+    def prepare(self, task: Task) -> Law:
+        """The law with the torque of the instant at which it acts; axis 4 has feedback alone."""
+        feedback, t, p = self.feedback.prepare(task), task.ahead.t, task.ahead.p
+        pd = np.gradient(p, t, axis=0)
+        pdd = np.gradient(pd, t, axis=0)
+        forward = np.zeros_like(p)
+        forward[:, :3] = self.torque(Motion.from_platform(self.feedback.robot, t, p, pd, pdd))
+        table = forward.tolist()
+
+        def law(k: int, q: tuple[float, ...], qd: tuple[float, ...]) -> tuple[float, ...]:
+            return tuple(a + b for a, b in zip(table[k], feedback(k, q, qd), strict=True))
+
+        return law
+
+
+def make_controllers(robot: Robot, fits: Fits, bandwidth: float) -> dict[str, Controller]:
+    """The controllers by name, all with the gains of `bandwidth` Hz on the nominal robot.
+
+    The gains are handed over as numbers, so a run leaves them as they are.
+    """
+    feedback = PD(robot, bandwidth=bandwidth)
+    gains = {"stiffness": feedback.stiffness, "damping": feedback.damping}
+
+    def paper(**parts: bool) -> PaperFeedforward:
+        return PaperFeedforward(feedback, lambda state: fits.paper.torque(robot, state, **parts))
+
+    identified = fits.exact.robot
+    return {
+        ALONE: feedback,
+        EQ_39: paper(rod=False),
+        EQ_40: paper(),
+        DRY_39: paper(rod=False, friction=False),
+        DRY_40: paper(friction=False),
+        EXACT_LEGS: PDFeedforward(without_rod(identified, axes=4), **gains),
+        EXACT: PDFeedforward(identified, **gains),
+        TRUTH: PDFeedforward(fits.logs.machine, **gains),
+    }
+
+
+def default_controllers(robot: Robot, fits: Fits, bandwidth: float) -> dict[str, Controller]:
+    """Feedforward of `identify` with its defaults, which also finds the ripple of the motors.
+
+    It knows the simulation's robot with the arms of table 1, and one log: that with the rod.
+    """
+    fit = identify(simulation_robot(), fits.logs.recording, unidentifiable="hold")
+    feedback = PD(robot, bandwidth=bandwidth)
+    gains = {"stiffness": feedback.stiffness, "damping": feedback.damping}
+    return {
+        DEFAULT_LEGS: PDFeedforward(without_rod(fit.robot, axes=4), **gains),
+        DEFAULT: PDFeedforward(fit.robot, **gains),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,205 +922,227 @@ class Tracking:
         """RMS over time and joints, in mrad."""
         return float(np.sqrt(np.mean(self.rms(bench, controller) ** 2)))
 
-    def factor(self, bench: str, better: str = WITH, worse: str = WITHOUT) -> FloatArray:
-        """How many times (3,) the error of one controller is that of another."""
-        ratio: FloatArray = self.rms(bench, worse) / self.rms(bench, better)
+    def factors(self, bench: str, pair: str) -> FloatArray:
+        """How many times (3,) the error without the rod is that with it."""
+        without, with_rod = PAIRS[pair]
+        ratio: FloatArray = self.rms(bench, without) / self.rms(bench, with_rod)
         return ratio
 
-
-def tracking(runs: Bench, *, seed: int, rate: float, progress: bool = False) -> Tracking:
-    """Let every controller follow the gate on the ideal bench and on the industrial one.
-
-    The industrial bench comes with all controllers, and with two of them for less ripple and for
-    softer gains.
-    """
-    motion = telescopic_gate(runs.robot)
-    settings: dict[str, Any] = {"rate": rate, "seed": seed, "progress": progress}
-    found: dict[tuple[str, str], Run] = {}
-    for name, law in controllers(runs.fits["ideal"], PD(runs.robot)).items():
-        found["ideal", name] = simulate(runs.robot, motion, law, **settings)
-    for bench, (share, bandwidth) in INDUSTRIAL.items():
-        laws = controllers(runs.fits["industrial"], PD(runs.robot, bandwidth=bandwidth))
-        ripple = share * PRESETS["industrial"].ripple
-        for name in laws if bench == "industrial" else (WITHOUT, WITH):
-            found[bench, name] = simulate(
-                runs.robot, motion, laws[name], preset="industrial", ripple=ripple, **settings
-            )
-    return Tracking(found)
+    def factor(self, bench: str, pair: str) -> float:
+        """The same over all joints."""
+        without, with_rod = PAIRS[pair]
+        return self.overall(bench, without) / self.overall(bench, with_rod)
 
 
-def controllers(fits: Fits, gains: PD) -> dict[str, Controller]:
-    """The controllers by name, all with the same gains, their models from these fits."""
-
-    def forward(robot: Robot, model: str = "exact") -> PDFeedforward:
-        return PDFeedforward(robot, model, stiffness=gains.stiffness, damping=gains.damping)
-
-    identified = fits.exact.robot
-    return {
-        ALONE: gains,
-        WITHOUT: forward(without_rod(identified, axes=4)),
-        WITH: forward(identified),
-        PROJECTED: forward(fits.mended.robot, "projected-rod"),
-        OWN: forward(fits.machine),
+def follow_gate(bench: VirtualBench, fits: Mapping[str, Fits]) -> Section:
+    """Figure 15: every controller on the gate, on the ideal and on the industrial bench."""
+    robot = bench.robot
+    rough = make_controllers(robot, fits["industrial"], GAINS_HZ)
+    rough |= default_controllers(robot, fits["industrial"], GAINS_HZ)
+    soft = make_controllers(robot, fits["industrial"], SOFT_GAINS_HZ)
+    benches: dict[str, tuple[str, dict[str, Controller]]] = {
+        "ideal": ("ideal", make_controllers(robot, fits["ideal"], GAINS_HZ)),
+        "industrial": ("industrial", rough),
+        SOFT: (
+            "industrial",
+            {name: soft[name] for pair in (THEIRS, TWO_STEPS) for name in PAIRS[pair]},
+        ),
     }
-
-
-# Tables, statements and checks
-
-
-def _tables(found: Found) -> tuple[Table, ...]:
-    gate, fits, followed = found.simulated, found.runs.fits, found.followed
-    torques = {
-        "without rod (figure 9)": gate.without,
-        "with rod, projected angles (figure 10)": gate.projected,
-        "with rod, exact": gate.exact,
-    }
-    recorded = zip(("without rod", "with rod"), found.runs.gates, strict=True)
-    errors = []
-    for bench, name in followed.runs:
-        peak = np.abs(followed.error(bench, name)).max(axis=0)
-        errors.append((bench, name, followed.rms(bench, name), peak))
-    worth = [(bench, followed.factor(bench), _worth(followed, bench)) for bench in BENCHES]
-    return (
-        PAPER.table("lines", [_line(*item) for item in found.lines.items()]),
-        PAPER.table("motion", _motion(gate.motion)),
-        PAPER.table("gate", [(name, rms(x), np.abs(x).max(axis=0)) for name, x in torques.items()]),
-        PAPER.table("measured", [(name, rms(run.recording.tau[:, :3])) for name, run in recorded]),
-        PAPER.table("table_2", _table_2(fits["industrial"])),
-        PAPER.table("ideal", _ideal(fits["ideal"])),
-        PAPER.table("validation", _validation_rows(found.validated)),
-        PAPER.table("tracking", errors),
-        PAPER.table("worth", [("paper", None, None, None, PAPER.numbers["factor"]), *worth]),
+    tracking = Tracking(
+        {
+            (name, controller): bench.follow(law, preset)
+            for name, (preset, controllers) in benches.items()
+            for controller, law in controllers.items()
+        }
     )
-
-
-def _line(name: str, line: Line) -> tuple[Any, ...]:
-    found, length = line.found, 1e3 * line.found.polar[:, 0]
-    polar = (found.polar_step, found.polar_condition.max())
-    projected = (found.projected_step, found.projected_condition.max())
-    return (name, length.min(), length.max(), polar, projected)
-
-
-def _motion(motion: Motion) -> list[Any]:
-    parts = (motion.p, motion.pd, motion.pdd)
-    return [
-        (name, [end(part[:, k]) for part in parts for end in (np.min, np.max)])
-        for k, name in enumerate("xyz")
+    errors = [
+        (name, controller, tracking.rms(name, controller), _peak(tracking, name, controller))
+        for name, controller in tracking.runs
     ]
+    run = tracking.runs["industrial", EQ_40]
+    stroke = 1e3 * np.ptp(run.reference.q[:, :3], axis=0)
+    off = _peak(tracking, "industrial", EQ_40)
+    claims = (
+        PAPER.claim(
+            "angles",
+            "curves that lie on each other",
+            f"{max(off):.2f} mrad apart at most, of {min(stroke):.0f} mrad",
+            holds=bool(np.all(off < 0.01 * stroke)),
+            share=100 * np.max(off / stroke),
+        ),
+    )
+    loop = check_gains(robot, rough[ALONE], rate=bench.rate, preset="industrial")
+    checks = PAPER.checks(
+        radius=loop.radius,
+        ideal=min(tracking.factors("ideal", TWO_STEPS)),
+        industrial=min(tracking.factors("industrial", TWO_STEPS)),
+        industrial_paper=tracking.factor("industrial", THEIRS),
+        own=max(tracking.rms("industrial", EXACT) / tracking.rms("industrial", TRUTH)),
+        alone=min(
+            *(tracking.rms("ideal", ALONE) / tracking.rms("ideal", EQ_39)),
+            *(tracking.rms("industrial", ALONE) / tracking.rms("industrial", EQ_39)),
+        ),
+        energy=max(run.energy.drift for run in tracking.runs.values()),
+    )
+    return Section(tracking, (PAPER.table("tracking", errors),), claims, checks)
 
 
-def _table_2(fits: Fits) -> list[Any]:
-    rows = []
-    for name, (words, unit) in ROWS.items():
-        paper = printed_rotor() if name == "rotor" else TABLE_2.get(name)
-        theirs = fitted_value(fits.paper, name, unbounded=True)
-        own = (fitted_value(fits.exact, name), _std(fits.exact, name))
-        rows.append((words, paper, theirs, own, machine_value(fits.machine, name), unit))
-    return rows
+def _peak(tracking: Tracking, bench: str, controller: str) -> FloatArray:
+    peak: FloatArray = np.abs(tracking.error(bench, controller)).max(axis=0)
+    return peak
 
 
-def _ideal(fits: Fits) -> list[Any]:
-    rows = []
-    for name, (words, unit) in ROWS.items():
-        theirs = fitted_value(fits.mended, name, unbounded=True)
-        own = fitted_value(fits.exact, name)
-        rows.append((words, theirs, own, machine_value(fits.machine, name), unit))
-    return rows
+# What decides the factor
 
 
-def _std(result: TwoStepResult, name: str) -> float | None:
-    """The standard deviation; of a mean over the arms that of one arm, the largest."""
-    if name == "I_u":
-        return None
-    return max(result.step_of(item).std_of(item) for item in _each(name))
+RIPPLE_SHARES = (0.0, 0.25, 0.5, 1.0)  # of the industrial preset's motor ripple
+FRICTION_SHARES = (0.0, 1.0, 2.0)  # of table 2's friction and of the preset's gear loss
+LEAST_SHARE = 1e-9  # a scale of the bench is above 0
+CALM = "industrial, no ripple"
 
 
-def _validation_rows(validated: dict[str, Validated]) -> list[Any]:
-    names = {
-        "exact": "exact model",
-        "projected-rod": "paper's model, platform given",
-        "legs alone": "legs of the exact model, no rod",
-    }
-    rows: list[Any] = []
-    for preset, given in validated.items():
-        rows.append((preset, "measured torque", rms(given.tau)))
-        rows += [(preset, f"error: {text}", given.error(key)) for key, text in names.items()]
-    return rows
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The factor (friction, ripple) of each pair of feedforwards, identified at each point."""
+
+    factors: dict[str, FloatArray]
+    calm: Tracking  # the runs without ripple, at the friction of table 2
+
+    def crossing(self, pair: str, factor: float) -> float:
+        """The share of the ripple at which the factor is this one, at the friction of table 2."""
+        logs = np.log(self.factors[pair][FRICTION_SHARES.index(1.0)])
+        return float(np.interp(-np.log(factor), -logs, RIPPLE_SHARES))
+
+    def decides(self, pair: str) -> float:
+        """How far friction moves the factor at most, over how far ripple does at least (logs)."""
+        logs = np.log(self.factors[pair])
+        return float(np.ptp(logs, axis=0).max() / np.ptp(logs, axis=1).min())
 
 
-def _worth(found: Tracking, bench: str) -> float:
-    """The error over all joints without the rod in the feedforward, over that with it."""
-    return found.overall(bench, WITHOUT) / found.overall(bench, WITH)
+def sweep_ripple_and_friction(bench: VirtualBench) -> Section:
+    """The factor over ripple and friction of the industrial bench, each point identified anew."""
+    preset, robot = PRESETS["industrial"], bench.robot
+    pairs = (THEIRS, TWO_STEPS)
+    factors = {pair: np.empty((len(FRICTION_SHARES), len(RIPPLE_SHARES))) for pair in pairs}
+    calm = {}
+    for i, friction in enumerate(FRICTION_SHARES):
+        scale = max(friction, LEAST_SHARE)
+        for j, ripple in enumerate(RIPPLE_SHARES):
+            switches: dict[str, Any] = {
+                "ripple": ripple * preset.ripple,
+                "friction_scale": tuple(scale * item for item in preset.friction_scale),
+                "load": friction * preset.load,
+            }
+            logs = bench.record(EXCITATION, "industrial", periods=2, **switches)
+            controllers = make_controllers(robot, fit_logs(robot, logs), GAINS_HZ)
+            names = [name for pair in pairs for name in PAIRS[pair]]
+            point = Tracking(
+                {
+                    (CALM, name): bench.follow(controllers[name], "industrial", **switches)
+                    for name in names
+                }
+            )
+            for pair in pairs:
+                factors[pair][i, j] = point.factor(CALM, pair)
+            if friction == 1.0 and ripple == 0.0:
+                calm = point.runs
+    sweep = Sweep(factors, Tracking(calm))
+    rows = [
+        (pair, f"{100 * friction:g} %", factors[pair][i])
+        for pair in pairs
+        for i, friction in enumerate(FRICTION_SHARES)
+    ]
+    table = PAPER.table("sweep", rows, shares=[100 * share for share in RIPPLE_SHARES])
+    checks = PAPER.checks(
+        falls={pair: (found[:, 1:] / found[:, :-1]).max() for pair, found in factors.items()},
+        decides={pair: sweep.decides(pair) for pair in pairs},
+        silent=factors[TWO_STEPS][:, 0].min(),
+    )
+    return Section(sweep, (table,), (), checks)
 
 
-def _statements(found: Found) -> tuple[str, ...]:
-    printed, shown = (line.found for line in found.lines.values())
-    runs, followed = found.runs, found.followed
-    bumpy, ideal = runs.fits["industrial"], runs.fits["ideal"]
-    # The paper's factor is not a property of the rod's model alone: it depends on what is left.
-    factor = {bench: _worth(followed, bench) for bench in BENCHES}
-    truth = followed.runs["industrial", WITH].truth
+def compare_factors(
+    tracking: Tracking, sweep: Sweep, predictions: Mapping[str, Prediction]
+) -> Section:
+    """The paper's result: the error is roughly halved; and its conclusion, section 6."""
+    paper = PAPER.numbers["factor"]
+    rows = [
+        (bench, pair, tracking.factors(bench, pair), tracking.factor(bench, pair))
+        for bench in ("ideal", "industrial", SOFT)
+        for pair, (_, with_rod) in PAIRS.items()
+        if (bench, with_rod) in tracking.runs
+    ]
+    rows += [
+        (CALM, pair, sweep.calm.factors(CALM, pair), sweep.calm.factor(CALM, pair))
+        for pair in (THEIRS, TWO_STEPS)
+    ]
+    truth = tracking.runs["industrial", EQ_40].truth
     ripple, needed = (np.sqrt(np.mean(x[:, :3] ** 2)) for x in (truth.ripple, truth.tau))
-    between = factor["industrial"] < PAPER.numbers["factor"] < factor[NONE]
+    quarter = sweep.factors[THEIRS][FRICTION_SHARES.index(1.0), RIPPLE_SHARES.index(0.25)]
+    rough = predictions["industrial"]
+    gain = rough.error(EQ_40) / rough.error(EQ_39)
+    claims = (
+        PAPER.claim(
+            "halved_ideal",
+            paper,
+            tracking.factor("ideal", THEIRS),
+            left=tracking.overall("ideal", EQ_40),
+        ),
+        PAPER.claim(
+            "halved",
+            paper,
+            tracking.factor("industrial", THEIRS),
+            ripple=ripple,
+            needed=needed,
+            quarter=quarter,
+        ),
+        PAPER.claim(
+            "halved_dry",
+            paper,
+            tracking.factor("industrial", "the same as printed, no friction"),
+            dry=tracking.overall("industrial", DRY_40),
+            wet=tracking.overall("industrial", EQ_40),
+        ),
+        PAPER.claim(
+            "conclusion",
+            "more accurate with the rod",
+            "error x " + ", ".join(f"{x:.2f}" for x in gain),
+            holds=bool(np.all(gain < 1)),
+            gain=gain,
+        ),
+    )
+    checks = PAPER.checks(
+        halved=abs(tracking.factor("ideal", THEIRS) / paper - 1),
+        default=tracking.factor("industrial", "exact model, default identify"),
+    )
+    table = PAPER.table("worth", [("paper", "", None, None, None, paper), *rows])
+    return Section(None, (table,), claims, checks)
+
+
+def _statements(robot: Robot, data: Experiment) -> tuple[str, ...]:
+    tracking, sweep = data.tracking, data.sweep
+    truth = tracking.runs["industrial", EQ_40].truth
+    ripple, needed = (np.sqrt(np.mean(x[:, :3] ** 2)) for x in (truth.ripple, truth.tau))
+    upper, strong = (fits["industrial"].exact for fits in (data.fits, data.rod_fits))
     return PAPER.statements(
-        printed=printed,
-        shown=shown,
-        condition=printed.polar_condition.max(),
-        largest=found.simulated.largest,
-        rotor=printed_rotor(),
+        upper=_interval(upper, "upper.m"),
+        strong=_interval(strong, "upper.m"),
         ARM_LENGTH=ARM_LENGTH,
-        split=table_2_split(runs.robot.drives.output_inertia[0]),
-        paper_rotor=fitted_value(bumpy.paper, "rotor", unbounded=True),
-        own_rotor=machine_value(bumpy.machine, "rotor"),
-        upper=fitted_value(ideal.mended, "upper.m", unbounded=True),
-        projected=upper_rod_by_projection(runs.robot),
-        table_2=TABLE_2,
-        soft=factor[SOFT],
-        industrial=factor["industrial"],
-        ideal=factor["ideal"],
-        half=factor[HALF],
-        none=factor[NONE],
-        own=followed.overall("industrial", OWN),
-        with_rod=followed.overall("industrial", WITH),
-        without=followed.overall("industrial", WITHOUT),
+        split=table_2_split(robot.drives.output_inertia[0]),
+        rotor=printed_rotor(),
+        stiffness=PD(robot, bandwidth=GAINS_HZ).stiffness[0],
+        theirs={bench: tracking.factor(bench, THEIRS) for bench in ("ideal", "industrial", SOFT)},
+        soft=tracking.factor(SOFT, THEIRS),
+        ours={bench: tracking.factor(bench, TWO_STEPS) for bench in ("ideal", "industrial")},
+        default=tracking.factor("industrial", "exact model, default identify"),
+        default_error=tracking.overall("industrial", DEFAULT),
+        exact_error=tracking.overall("industrial", EXACT),
+        truth_error=tracking.overall("industrial", TRUTH),
         ripple=ripple,
         needed=needed,
-        silent=followed.overall(NONE, WITH),
-        between="lies between." if between else "does not lie between.",
-    )
-
-
-def _checks(found: Found) -> tuple[Check, ...]:
-    printed, shown = (line.found for line in found.lines.values())
-    gate, runs, followed = found.simulated, found.runs, found.followed
-    low, high = SPEEDS
-    speed = gate.motion.pd[:, :3]
-    without, with_rod = (rms(run.recording.tau[:, :3]) for run in runs.gates)
-    ideal, bumpy = runs.fits["ideal"], runs.fits["industrial"]
-
-    def off(fits: Fits, name: str) -> float:
-        return abs(fitted_value(fits.exact, name) / machine_value(fits.machine, name) - 1)
-
-    given = found.validated
-    alone = [followed.factor(bench, WITHOUT, ALONE) for bench in ("ideal", "industrial")]
-    return PAPER.checks(
-        jump=shown.polar_step,
-        step=shown.projected_step,
-        condition=shown.projected_condition.max(),
-        text=printed.polar_step,
-        speed=max(speed.max() - high, low - speed.min()),
-        acceleration=gate.largest,
-        simulated=min(rms(gate.projected) / rms(gate.without)),
-        measured=min(with_rod / without),
-        recovered=max(off(ideal, name) for name in ROWS if name != "I_u"),
-        lower=off(bumpy, "lower.m"),
-        rotor=fitted_value(bumpy.paper, "rotor", unbounded=True),
-        gain=max(given["industrial"].error("exact") / given["industrial"].error("legs alone")),
-        better=max(given["ideal"].error("exact") / given["ideal"].error("projected-rod")),
-        ideal=min(followed.factor("ideal")),
-        industrial=min(followed.factor("industrial")),
-        own=max(followed.factor("industrial", OWN, WITH)),
-        silent=min(followed.factor(NONE)),
-        alone=np.min(alone),
-        energy=max(run.energy.drift for run in followed.runs.values()),
+        crossing=100 * sweep.crossing(THEIRS, PAPER.numbers["factor"]),
+        full=sweep.factors[THEIRS][:, -1],
+        none=sweep.factors[THEIRS][:, 0],
+        quarter=sweep.factors[THEIRS][:, RIPPLE_SHARES.index(0.25)],
+        half=sweep.factors[THEIRS][:, RIPPLE_SHARES.index(0.5)],
     )

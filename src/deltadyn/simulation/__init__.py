@@ -19,6 +19,7 @@ from deltadyn.simulation.controllers.gains import LoopCheck, check_gains
 from deltadyn.simulation.controllers.state import AugmentedPD, ComputedTorque, PDGravity
 from deltadyn.simulation.drive.reference import Task
 from deltadyn.simulation.plant.compiled import robot_numbers
+from deltadyn.simulation.plant.reactions import MujocoReactions, mujoco_reactions
 from deltadyn.simulation.presets import PRESETS, Preset
 from deltadyn.simulation.rollout import BatchRun, Rollout, rollout, simulate_batch
 from deltadyn.simulation.run import EnergyBooks, Run, Truth
@@ -40,6 +41,7 @@ __all__ = [
     "HandGuiding",
     "Law",
     "LoopCheck",
+    "MujocoReactions",
     "PDFeedforward",
     "PDGravity",
     "PayloadEstimate",
@@ -53,6 +55,7 @@ __all__ = [
     "Truth",
     "Wall",
     "check_gains",
+    "mujoco_reactions",
     "pick_errors",
     "robot_numbers",
     "rollout",

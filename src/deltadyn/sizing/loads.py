@@ -69,7 +69,7 @@ class MotorLoads:
 class BearingLoads:
     """What the shoulders carry, each (legs,); the axis of a bearing is the motor axis of its arm.
 
-    The moment is None in a plane and under a platform of two halves: see `constraint_loads`.
+    The moment is None in a plane and under halves with bars: see `ConstraintLoads.undetermined`.
     """
 
     radial_peak: FloatArray  # N
@@ -84,8 +84,8 @@ class StrutLoads:
 
     `rod_max` and `rod_min` (legs, r) are the most and the least tension of each rod (compression is
     negative): r = 2 where geometry.rod_spacing and the pairs' couples are known; else r = 1, a
-    rod's share of its pair, and the rest is None. `ball_elbow` and `ball_platform` (3, 2) are the
-    largest forces between ball and socket with springs of just `preload_elbow` and
+    rod's share of its pair, and the rest is None. `ball_elbow` and `ball_platform` (legs, 2) are
+    the largest forces between ball and socket with springs of just `preload_elbow` and
     `preload_platform`.
     """
 
@@ -425,9 +425,7 @@ def arm_lines(found: MotionLoads) -> list[str]:
 def _preload_line(found: MotionLoads) -> str:
     struts = found.struts
     if struts.preload is None:
-        if found.constraint.couple is None:
-            return "  preload: not known, because what keeps the platform level is not modelled"
-        return "  preload: not known, because the robot names no geometry.rod_spacing"
+        return f"  preload: not known, because {found.constraint.undetermined['rods']}"
     return (
         f"  preload needed in cups of {math.degrees(struts.cup_half_angle):g} deg: "
         f"{struts.preload_elbow:.4g} N at the elbows, {struts.preload_platform:.4g} N at the "

@@ -122,14 +122,19 @@ class States(NamedTuple):
     turning: Array  # (N,), largest turn, rate of turn per qd of what must not turn
 
 
-def solve_states(
-    engine: Engine, closed: Closed, xd: Array, xdd: Array, psi: Array | None = None
-) -> States:
-    """Motion and torques of closed states with platform velocities and accelerations.
+class Motion(NamedTuple):
+    """How the coordinates of the open tree move, with the driven ones qd, qdd."""
 
-    qd = J^-1 xd,  ydd = gamma qdd + drift with loops' Jd yd,  tau = gamma^T ID(y, yd, ydd).
-    psi (N,) tells on which turn the tool's angle is read.
-    """
+    frames: Frames
+    qd: Array
+    qdd: Array
+    yd: Array
+    ydd: Array
+    drift: Array  # (N, n), ydd at qdd = 0
+
+
+def move(engine: Engine, closed: Closed, xd: Array, xdd: Array) -> Motion:
+    """qd = J^-1 xd,  yd = gamma qd,  ydd = gamma qdd + drift with loops' Jd yd."""
     tree, y, gamma = engine.tree, closed.y, closed.gamma
     driven = [tree.names.index(name) for name in tree.driven]
     rows, pose = list(tree.pose_rows), tree.closing.index(tree.pose)
@@ -142,13 +147,27 @@ def solve_states(
     tool = frames.jacobian[:, pose][:, rows]
     remaining = xdd - _times(tool, drift) - frames.drift[:, pose][:, rows]
     qdd = _solve(closed.J, remaining)
+    return Motion(frames, qd, qdd, yd, _times(gamma, qdd) + drift, drift)
+
+
+def solve_states(
+    engine: Engine, closed: Closed, xd: Array, xdd: Array, psi: Array | None = None
+) -> States:
+    """Motion and torques of closed states with platform velocities and accelerations.
+
+    tau = gamma^T ID(y, yd, ydd). psi (N,) tells on which turn the tool's angle is read.
+    """
+    tree, y, gamma = engine.tree, closed.y, closed.gamma
+    driven = [tree.names.index(name) for name in tree.driven]
+    rows, pose = list(tree.pose_rows), tree.closing.index(tree.pose)
+    frames, qd, qdd, yd, ydd, drift = move(engine, closed, xd, xdd)
 
     zero = np.zeros_like(y)
     mass = engine.mass_matrix(y)
     back = gamma.transpose(0, 2, 1)
     g = _times(back, engine.inverse_dynamics(y, zero, zero))
     moving = engine.inverse_dynamics(y, yd, zero)
-    needed = engine.inverse_dynamics(y, yd, _times(gamma, qdd) + drift)
+    needed = engine.inverse_dynamics(y, yd, ydd)
     tau = _times(back, needed)
     needed[:, driven] -= tau
     at_tips = _at_tips(tree)

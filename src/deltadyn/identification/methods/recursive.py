@@ -41,7 +41,7 @@ class RecursiveResult(LinearResult):
 
 @dataclass(frozen=True, eq=False)
 class SpectralResult(LinearResult):
-    """With the singular values (k,) of the normalised columns and how many were kept."""
+    """With the singular values (k,) of the columns that were used and how many were kept."""
 
     singular_values: FloatArray
     kept: int
@@ -142,21 +142,25 @@ class Damped(_Linear):
 class Svd(_Linear):
     """Least squares without directions whose singular value is below `tolerance` of the largest.
 
-    Columns are normalised first, so that the choice does not depend on units. [kim2022] says
-    neither where it cuts nor how it scales: a hundredth is ours; from 0 to 1.
+    Columns are given length 1 first, so that the choice does not depend on units; `normalised` =
+    False leaves them as they are. [kim2022] says neither where it cuts nor how it scales: a
+    hundredth is ours; from 0 to 1.
     """
 
     name: ClassVar[str] = "svd"
 
     tolerance: float = 1e-2
+    normalised: bool = True
 
     def __post_init__(self) -> None:
         positive(self.tolerance, "tolerance", zero=True, high=1.0)
+        if not isinstance(self.normalised, bool):
+            raise InputError("normalised", self.normalised, "True or False")
 
     def estimate(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> SpectralResult:
         """x with weak directions left out."""
         rows = linear_rows(Y, tau)
-        found = _Spectrum.of(rows)
+        found = _Spectrum.of(rows, self.normalised)
         s = found.s
         kept = (s > self.tolerance * s[0]) & (s > 0)
         x = found.x(np.divide(1.0, s, out=np.zeros_like(s), where=kept))
@@ -209,7 +213,7 @@ def _update(
 
 @dataclass(frozen=True, eq=False)
 class _Spectrum:
-    """U s Vt of the triangular factor with columns of unit length, their lengths, and Q^T tau."""
+    """U s Vt of the triangular factor over the columns' lengths, or over 1, and Q^T tau."""
 
     length: FloatArray
     U: FloatArray
@@ -218,7 +222,7 @@ class _Spectrum:
     right: FloatArray
 
     @classmethod
-    def of(cls, rows: Rows) -> _Spectrum:
+    def of(cls, rows: Rows, normalised: bool = True) -> _Spectrum:
         k = rows.Y.shape[1]
         R = np.zeros((0, k + 1))
         for part in chunks(len(rows.Y), BLOCK):
@@ -226,6 +230,8 @@ class _Spectrum:
             R = triangle(np.concatenate([R, joined]))
         length = np.linalg.norm(R[:, :k], axis=0)
         length[length == 0] = np.inf  # a column of zeros gets the parameter 0
+        if not normalised:
+            length[np.isfinite(length)] = 1.0
         U, s, Vt = np.linalg.svd(R[:, :k] / length, full_matrices=False)
         return cls(length, U, s, Vt, R[:, k])
 

@@ -1,15 +1,15 @@
-"""Particle swarm with a distributed cyclic neighbourhood [kim2022] eqs. 31-35.
+"""Particle swarm with a distributed cyclic neighbourhood [kim2022] eqs. 31-35, of any cost.
 
-The objective is eq. 33, the sum of absolute residuals. Rows whose residual cannot change its sign
-where the particles are add up to one linear function, so that a swarm that has drawn together needs
-few rows; the sum is the same to rounding.
+The paper's cost is eq. 33, the sum of absolute residuals. Rows whose residual cannot change its
+sign where the particles are add up to one linear function, so that a swarm that has drawn together
+needs few rows; the sum is the same to rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from deltadyn.arrays import FloatArray
 from deltadyn.errors import InputError
-from deltadyn.identification.methods.base import remaining, torque_rms
+from deltadyn.identification.methods.base import Remaining, remaining, torque_rms
 from deltadyn.identification.methods.rows import (
-    Rows,
     linear_rows,
     named,
     one_each,
@@ -27,6 +26,10 @@ from deltadyn.identification.methods.rows import (
     whole,
 )
 from deltadyn.identification.problem import Problem, Solution, Solver
+from deltadyn.options import merged
+
+#: The cost of one position (k,), or of all positions (P, k) at once.
+Cost = Callable[[FloatArray], Any]
 
 # The sum of absolute residuals at many points, exact, with few rows where the points are close.
 
@@ -38,16 +41,19 @@ STRAY = 0.02  # share of points outside the ellipsoid at which it is drawn anew 
 ROUNDING = 1e-10  # of a row's torques: residuals as small as this keep their row
 
 
-class SignedSum:
-    """f(x) = sum_i |tau_i - Y_i x| for points x (P, k).
+class AbsoluteErrorSum:
+    """The cost [kim2022] eq. 33, f(x) = sum_i |tau_i - Y_i x|, of points x (P, k), for `swarm`.
+
+    `Y` is (N, k) with `tau` (N,), or (N, dof, k) with (N, dof).
 
     With m and S the mean and the covariance of the points, every x of the ellipsoid
     |S^-1/2 (x - m)| <= radius has |Y_i (x - m)| <= radius |Y_i S^1/2|. Rows with a larger residual
     at m have one sign there, and their sum is linear in x. Points outside are summed over all rows.
     """
 
-    def __init__(self, Y: FloatArray, tau: FloatArray) -> None:
-        self._rows = np.concatenate([Y, tau[:, None]], axis=1)  # (N, k + 1)
+    def __init__(self, Y: npt.ArrayLike, tau: npt.ArrayLike) -> None:
+        rows = linear_rows(Y, tau)
+        self._rows = np.concatenate([rows.Y, rows.tau[:, None]], axis=1)  # (N, k + 1)
         self._size = np.abs(self._rows).sum(axis=1)
         self._age = RENEW
         self._read = 0.0
@@ -121,28 +127,27 @@ BESTS = ("best", "current")
 DRAWS = ("particle", "coordinate")
 BOUNDS = ("start", "keep")
 REACH = 3.0  # times a parameter's value before: where a swarm starts
-INERTIA, ATTRACTION = 0.72984, (1.49618, 1.49618)  # [kim2022] section 3
+C0, C1, C2 = 0.72984, 1.49618, 1.49618  # [kim2022] section 3
 
 
 @dataclass(frozen=True, eq=False)
 class SwarmResult:
-    """The best position x (k,) that any particle has been at, and how it was found.
+    """The best `position` (k,) that any particle has been at, its `cost`, and how it was found.
 
-    `history` (iterations + 1,) is the best objective so far, `spread` the largest standard
-    deviation of a coordinate over the particles at the end, relative to the width of its bounds.
-    `rows_read` is the share of rows that had to be read one by one to evaluate all particles.
+    `history` (iterations + 1,) is the best cost so far, `spread` the largest standard deviation of
+    a coordinate over the particles at the end, relative to the width of its bounds. `status` says
+    in a sentence how the search ended; a swarm never proves its optimum.
     """
 
-    x: FloatArray
-    objective: float
-    history: FloatArray
+    position: FloatArray
+    cost: float
+    history: FloatArray = field(repr=False)
     evaluations: int
     status: str
     topology: str
     neighbours_best: str
     bounds: str
     spread: float
-    rows_read: float
     seed: int
 
 
@@ -159,17 +164,20 @@ class _Flock:
 
 @dataclass(frozen=True, eq=False)
 class Swarm(Solver):
-    """Minimise sum |tau - Y x| [kim2022] eq. 33 by a particle swarm, eqs. 34-35.
+    """Minimise a cost by a particle swarm [kim2022] eqs. 34-35, by default that of eq. 33.
 
-    `particles` start at rest, uniform between `lower` and `upper` (k,): by default from 0 to 3
-    times the robot's values, friction up to half of the RMS torque or that on either side.
-    `bounds="start"` lets them leave these bounds, as in the paper; "keep" stops them there. In
-    `topology` "cyclic" a particle follows the best of itself and `neighbours` / 2 on either side of
-    the ring (an even number), in "star" the best of all. `neighbours_best` is over the neighbours'
-    best positions so far, "best", or over their present ones, "current" (eq. 32 and the update as
-    printed). `draws` gives every "coordinate" its own random numbers, or one pair to a "particle"
-    (eq. 34 as printed), which keeps a particle in the plane of its three points. `inertia` and
-    `attraction`, to the own best and to the leader, are those of section 3; `iterations` are made.
+    `cost` is a function of the residual (N, dof) in N m, measured less computed torque in the band
+    of the fit, that gives a number: any loss, convex or not. None is the sum of absolute residuals,
+    each in the weight of its axis. `particles` start at rest, uniform between `lower` and `upper`
+    (k,): by default from 0 to 3 times the robot's values, friction up to half of the RMS torque or
+    that on either side. `bounds="start"` lets them leave these bounds, as in the paper; "keep"
+    stops them there. In `topology` "cyclic" a particle follows the best of itself and `neighbours`
+    / 2 on either side of the ring (an even number), in "star" the best of all. `neighbours_best` is
+    over the neighbours' best positions so far, "best", or over their present ones, "current"
+    (eq. 32 and the update as printed). `draws` gives every "coordinate" its own random numbers, or
+    one pair to a "particle" (eq. 34 as printed), which keeps a particle in the plane of its three
+    points. `c0` is the inertia, `c1` the attraction to the particle's best position, `c2` that to
+    its leader, by default those of section 3; `iterations` are made.
     """
 
     name: ClassVar[str] = "swarm"
@@ -181,12 +189,14 @@ class Swarm(Solver):
     particles: int = 300
     neighbours: int = 60
     iterations: int = 1000
-    inertia: float = INERTIA
-    attraction: tuple[float, float] = ATTRACTION
+    c0: float = C0
+    c1: float = C1
+    c2: float = C2
     topology: str = "cyclic"
     neighbours_best: str = "best"
     draws: str = "particle"
     bounds: str = "start"
+    cost: Callable[[FloatArray], float] | None = None
 
     def __post_init__(self) -> None:
         whole(self.particles, "particles", 2)
@@ -200,16 +210,13 @@ class Swarm(Solver):
             if number % 2 or number >= self.particles:
                 allowed = f"an even number below that of particles, {self.particles}"
                 raise InputError("neighbours", number, allowed)
-        positive(self.inertia, "inertia", zero=True)
-        pair: object = self.attraction
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            allowed = "two numbers: to the own best, to the leader"
-            raise InputError("attraction", self.attraction, allowed)
-        for value in self.attraction:
-            positive(value, "attraction", zero=True)
+        for name in ("c0", "c1", "c2"):
+            positive(getattr(self, name), name, zero=True)
+        if self.cost is not None and not callable(self.cost):
+            raise InputError("cost", self.cost, "a function of the residual (N, dof), or None")
 
     def solve(self, problem: Problem) -> Solution:
-        """The best place that a particle finds, from all weighted rows.
+        """The best place that a particle finds, from all rows.
 
         Parameters of a log, and those with a prior, stay where least squares put them.
         """
@@ -219,27 +226,33 @@ class Swarm(Solver):
         low = low if self.lower is None else one_each(self.lower, count, "lower")
         high = high if self.upper is None else one_each(self.upper, count, "upper")
         free = rows.free[:count]
-        own = replace(self, lower=low[free], upper=high[free])
-        found = own.minimise(rows.Y, rows.tau, problem.seed, problem.progress)
+        within = replace(self, lower=low[free], upper=high[free])
+        cost: Cost = AbsoluteErrorSum(rows.Y, rows.tau)
+        if self.cost is not None:
+            cost = _residual_cost(problem, rows, self.cost)
+        together = self.cost is None
+        result = within.minimise(cost, problem.seed, problem.progress, vectorized=together)
         details = {
-            "objective": found.objective,
-            "evaluations": found.evaluations,
-            "history": found.history,
-            "topology": found.topology,
-            "neighbours_best": found.neighbours_best,
+            "objective": result.cost,
+            "evaluations": result.evaluations,
+            "history": result.history,
+            "topology": result.topology,
+            "neighbours_best": result.neighbours_best,
         }
-        status = found.status + rows.words(problem.par.names)
-        return Solution(rows.completed(found.x), status, details=details)
+        status = result.status + rows.words(problem.par.names)
+        x = rows.completed(result.position)
+        return Solution(x, status, bool(np.isfinite(result.cost)), details=details)
 
     def minimise(
-        self, Y: npt.ArrayLike, tau: npt.ArrayLike, seed: int = 0, progress: bool = False
+        self, cost: Cost, seed: int = 0, progress: bool = False, vectorized: bool = False
     ) -> SwarmResult:
-        """The sum of absolute residuals of rows, minimised between `lower` and `upper`."""
-        rows = linear_rows(Y, tau)
-        k = rows.Y.shape[1]
-        box = _Box.of(self.lower, self.upper, k)
+        """The least of `cost` over positions that start between `lower` and `upper`; see `swarm`.
+
+        The field of that name is not used.
+        """
+        box = _Box.of(self.lower, self.upper)
         rng = np.random.default_rng(whole(seed, "seed", 0))
-        objective = SignedSum(rows.Y, rows.tau)
+        objective = _Objective(cost, vectorized)
         flock = _start(objective, rng, box, self.particles)
         history = np.empty(self.iterations + 1)
         history[0] = flock.best_value.min()
@@ -249,17 +262,16 @@ class Swarm(Solver):
                 _judge(flock, objective)
                 history[step + 1] = flock.best_value.min()
                 report(history[step + 1])
-        return self._result(rows, flock, history, objective, box, int(seed))
+        return self._result(flock, history, box, int(seed))
 
     def _move(self, flock: _Flock, rng: np.random.Generator, box: _Box) -> None:
         """One step of all particles, eqs. 34-35."""
         count, k = flock.x.shape
         leader = _leaders(flock, self._half, self.neighbours_best)
         own, social = rng.random((2, count, k if self.draws == "coordinate" else 1))
-        to_best, to_leader = self.attraction
-        flock.v *= self.inertia
-        flock.v += to_best * own * (flock.best - flock.x)
-        flock.v += to_leader * social * (leader - flock.x)
+        flock.v *= self.c0
+        flock.v += self.c1 * own * (flock.best - flock.x)
+        flock.v += self.c2 * social * (leader - flock.x)
         flock.x += flock.v
         if self.bounds == "keep":
             _stop_at(flock, box)
@@ -269,25 +281,19 @@ class Swarm(Solver):
         """Neighbours on either side; in a star all of them."""
         return self.neighbours // 2 if self.topology == "cyclic" else self.particles
 
-    def _result(
-        self,
-        rows: Rows,
-        flock: _Flock,
-        history: FloatArray,
-        objective: SignedSum,
-        box: _Box,
-        seed: int,
-    ) -> SwarmResult:
-        x = flock.best[int(flock.best_value.argmin())].copy()
+    def _result(self, flock: _Flock, history: FloatArray, box: _Box, seed: int) -> SwarmResult:
+        best = int(flock.best_value.argmin())
         spread = float((flock.x.std(axis=0) / (box.high - box.low)).max())
         status = (
             f"{self.iterations} iterations done; the particles are spread over {spread:.1e} of the "
             f"bounds, {self.topology} neighbourhood, leaders by their {self.neighbours_best} "
             "positions; no proof of optimality"
         )
+        if not np.isfinite(flock.best_value[best]):
+            status = f"{self.iterations} iterations done; no particle met a finite cost"
         return SwarmResult(
-            x,
-            float(np.abs(rows.tau - rows.Y @ x).sum()),
+            flock.best[best].copy(),
+            float(flock.best_value[best]),
             history,
             len(history) * len(flock.x),
             status,
@@ -295,23 +301,95 @@ class Swarm(Solver):
             self.neighbours_best,
             self.bounds,
             spread,
-            objective.rows_read,
             seed,
         )
 
 
 def swarm(
-    Y: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    cost: Cost,
     lower: npt.ArrayLike,
     upper: npt.ArrayLike,
     *,
+    vectorized: bool = False,
     seed: int = 0,
     progress: bool = False,
+    bounds: str = "keep",
     **options: Any,
 ) -> SwarmResult:
-    """`Swarm` with these options on rows of its own."""
-    return Swarm(lower, upper, **options).minimise(Y, tau, seed, progress)
+    """Minimise any cost between bounds by the particle swarm of [kim2022] eqs. 31-35.
+
+    For models that are nonlinear in their parameters, such as lengths or Stribeck velocities, and
+    for costs without derivatives. A cost that is convex in the parameters of a linear model has
+    methods with a proof: `identify(..., "l1")`, `"convex"`, `"base"`.
+
+    Parameters
+    ----------
+    cost
+        Function of a position (k,) that gives a number. NaN and infinity stand for a position that
+        the model does not have; no particle keeps it.
+    lower, upper
+        Bounds (k,) of the positions, finite. Particles start uniformly between them, at rest.
+    vectorized
+        `cost` takes the positions (P, k) of all particles and gives their costs (P,).
+    seed
+        Of the random numbers: the same seed gives the same result.
+    progress
+        Show a bar with the best cost.
+    bounds
+        "keep" stops particles at the bounds; "start", as in the paper, lets them leave.
+    **options
+        Fields of `Swarm`, by default the paper's: `particles`, `neighbours`, `iterations`, `c0`,
+        `c1`, `c2`, `topology` ("cyclic" or "star"), `neighbours_best`, `draws`.
+
+    Returns
+    -------
+    SwarmResult
+        With `position`, `cost`, `history`, `evaluations` and `status`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deltadyn.identification import swarm
+    >>> def cost(x):
+    ...     return np.sum(1 - np.cos(x - 1.0) + 0.1 * (x - 1.0) ** 2, axis=-1)
+    >>> result = swarm(cost, [-9, -9], [9, 9], vectorized=True, iterations=200)
+    >>> result.position.round(6).tolist()
+    [1.0, 1.0]
+    """
+    settings = {"lower": lower, "upper": upper, "bounds": bounds, **options}
+    method = merged(Swarm, None, settings, what="option of swarm")
+    return method.minimise(cost, seed, progress, vectorized)
+
+
+class _Objective:
+    """The costs (P,) of positions (P, k); where the model has no value, infinity."""
+
+    def __init__(self, cost: Cost, vectorized: bool) -> None:
+        if not callable(cost):
+            raise InputError("cost", cost, "a function of a position")
+        self._cost, self._vectorized = cost, vectorized
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        given = self._cost(x.copy()) if self._vectorized else [self._cost(row.copy()) for row in x]
+        try:
+            value = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError("value of cost", given, "a real number per position") from error
+        if value.shape != (len(x),):
+            expected = f"({len(x)},)" if self._vectorized else "(): a number"
+            shape = value.shape if self._vectorized else value.shape[1:]
+            raise InputError("shape of the value of cost", shape, expected)
+        value[np.isnan(value)] = np.inf
+        return value
+
+
+def _residual_cost(problem: Problem, rows: Remaining, cost: Callable[[FloatArray], float]) -> Cost:
+    """A cost of the residual (N, dof) in N m as one of the free parameters; rows left out are 0."""
+    blocks = list(problem.rows())
+    Y = np.concatenate([block.Y for block in blocks])
+    target = np.concatenate([block.tau for block in blocks]) - Y @ rows.x
+    free = np.ascontiguousarray(Y[:, :, rows.free])
+    return lambda x: cost(target - free @ x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,10 +400,11 @@ class _Box:
     high: FloatArray
 
     @classmethod
-    def of(cls, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None, k: int) -> _Box:
+    def of(cls, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None) -> _Box:
         if lower is None or upper is None:
-            raise InputError("lower, upper", None, f"({k},), or one number: where particles start")
-        low, high = one_each(lower, k, "lower"), one_each(upper, k, "upper")
+            raise InputError("lower, upper", None, "(k,): where particles start")
+        count = max(np.size(lower), np.size(upper))
+        low, high = one_each(lower, count, "lower"), one_each(upper, count, "upper")
         for name, array in (("lower", low), ("upper", high)):
             bad = np.flatnonzero(~np.isfinite(array))
             if bad.size:
@@ -350,7 +429,7 @@ def _box(problem: Problem) -> tuple[FloatArray, FloatArray]:
     return np.where(friction, -reach, 0.0), reach
 
 
-def _start(objective: SignedSum, rng: np.random.Generator, box: _Box, count: int) -> _Flock:
+def _start(objective: _Objective, rng: np.random.Generator, box: _Box, count: int) -> _Flock:
     x = box.low + (box.high - box.low) * rng.random((count, len(box.low)))
     value = objective(x)
     return _Flock(x, np.zeros_like(x), value, x.copy(), value.copy())
@@ -379,7 +458,7 @@ def ring_minimum(values: FloatArray, half: int) -> npt.NDArray[np.intp]:
     return places
 
 
-def _judge(flock: _Flock, objective: SignedSum) -> None:
+def _judge(flock: _Flock, objective: _Objective) -> None:
     """Evaluate all particles and let them remember what is better."""
     flock.value = objective(flock.x)
     better = flock.value < flock.best_value

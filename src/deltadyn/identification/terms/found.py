@@ -121,8 +121,8 @@ class Terms:
             words = NAMES.get(title) or NAMES[title.rstrip("0123456789")]
             parts.append(f"{words} (probability {share:.2f})")
         return (
-            f"Not carried: {', '.join(parts)}: every interval holds 0, and the error on unseen "
-            "motion falls by less than a tenth. The intervals count them."
+            f"Not carried: {', '.join(parts)}: every interval holds 0, and the error falls by less "
+            "than a tenth on half of the unseen motion or more. The intervals count them."
         )
 
     @property

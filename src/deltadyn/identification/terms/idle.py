@@ -51,13 +51,14 @@ def _idlest(choice: Choice, share: float) -> int | None:
 def unseen_gains(choice: Choice) -> dict[int, float]:
     """By how much each chosen candidate lowers the error on unseen motion, as a share of it.
 
-    It is the least of those on the folds: what one fold alone shows may be its noise.
+    It is the median of those on the folds: what one fold alone shows may be its noise, and one
+    fold whose motion tells nothing of a term does not stand for the others.
     """
     with_all = _fold_errors(choice, choice.best.candidates)
     found = {}
     for number in choice.best.candidates:
         without = _fold_errors(choice, choice.best.candidates - {number})
-        found[number] = float(np.min(1 - with_all / np.maximum(without, 1e-300)))
+        found[number] = float(np.median(1 - with_all / np.maximum(without, 1e-300)))
     return found
 
 

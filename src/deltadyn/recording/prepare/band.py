@@ -58,6 +58,11 @@ class LowPass:
         """Samples that are lost at each end."""
         return (len(self.taps) - 1) // 2
 
+    @property
+    def shortest(self) -> int:
+        """Samples of which two are left."""
+        return 2 * self.margin + 1 + self.step
+
     def length(self, count: int) -> int:
         """How many samples are left of `count`."""
         return max(0, (count - 2 * self.margin - 1) // self.step + 1)

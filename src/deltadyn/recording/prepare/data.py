@@ -159,13 +159,30 @@ class Prepared:
         chosen = LowPass.of(self.rate, band)
         even = len(self.t) if self.grid is None else len(self.grid.t)
         if chosen.length(even) < 2:
-            needed = (2 * chosen.margin + 1 + chosen.step) / self.rate
-            raise InputError(
-                f"duration of {self.name!r}",
-                even / self.rate,
-                f"at least {needed:.3g} s for a band of {band:.3g} Hz; take a wider band, or None",
-            )
+            raise too_short(self.name, even / self.rate, chosen)
         return replace(self, filter=chosen)
+
+
+def too_short(name: str, seconds: float, chosen: LowPass) -> InputError:
+    """The error of a recording, or of its longest stretch without a gap, that no band fits in."""
+    needed = chosen.shortest / chosen.rate
+    allowed = (
+        f"at least {needed:.3g} s for a band of {chosen.band:.3g} Hz; take a wider band, or None"
+    )
+    return InputError(f"duration of {name!r}", seconds, allowed)
+
+
+def parts_in_band(parts: Iterable[Prepared], band: float | None) -> tuple[Prepared, ...]:
+    """The stretches that outlast the filter; the longest one must."""
+    every = tuple(parts)
+    longest = max(every, key=len).with_band(band)
+    kept = [part for part in every if longest.filter is None or _outlasts(part, longest.filter)]
+    return tuple(part.with_band(band) for part in kept)
+
+
+def _outlasts(part: Prepared, chosen: LowPass) -> bool:
+    even = len(part) if part.grid is None else len(part.grid.t)
+    return chosen.length(even) >= 2
 
 
 def prepare(
@@ -222,10 +239,15 @@ def deferred_parts(
     bandwidth: npt.ArrayLike | None = None,
     size: int | None = CHUNK,
     overlap: float = 0.0,
+    shortest: int = SHORTEST,
 ) -> Iterator[Callable[[], Prepared]]:
-    """The same as functions that prepare a part each, so that threads can call them."""
+    """The same as functions that prepare a part each, so that threads can call them.
+
+    Stretches of fewer than `shortest` samples are left out.
+    """
     check_usable(robot, recording)
-    window = Window(robot, Cutting.of(robot, recording, rates, bandwidth, size, overlap))
+    cutting = Cutting.of(robot, recording, rates, bandwidth, size, overlap, shortest)
+    window = Window(robot, cutting)
     yield from window.finish(recording)
 
 
@@ -239,6 +261,7 @@ class Cutting:
     bandwidth: npt.ArrayLike | None  # Hz, of the smoother where they are not
     size: int | None
     shared: int
+    shortest: int = SHORTEST  # samples of a stretch that is used
 
     @classmethod
     def of(
@@ -249,6 +272,7 @@ class Cutting:
         bandwidth: npt.ArrayLike | None,
         size: int | None,
         overlap: float,
+        shortest: int = SHORTEST,
     ) -> Cutting:
         """The cutting of a log that is like this recording; it gives the bandwidth, too."""
         extra = 0.0 if recording.payload is None else recording.payload - robot.payload.mass
@@ -257,7 +281,8 @@ class Cutting:
         if not measured and bandwidth is None:
             longest = max(stretches(recording.t, step), key=lambda rows: rows[1] - rows[0])
             bandwidth = _found_bandwidth(recording, *longest)
-        return cls(step, extra, measured, bandwidth, size, int(np.ceil(overlap / step)))
+        shared = int(np.ceil(overlap / step))
+        return cls(step, extra, measured, bandwidth, size, shared, max(shortest, SHORTEST))
 
     @property
     def settle(self) -> int:
@@ -341,7 +366,7 @@ class Window:
             if stop <= self._low:
                 continue
             ends = last or stop < len(rows)  # whether the stretch ends here
-            if ends and self._fresh and stop - self._start < SHORTEST:
+            if ends and self._fresh and stop - self._start < cutting.shortest:
                 self._next_stretch(stop)
                 continue
             while self._low < stop and (ends or len(rows) - self._low >= cutting.reach):

@@ -18,9 +18,16 @@ from deltadyn.dynamics.inverse import inverse_dynamics
 from deltadyn.errors import InputError
 from deltadyn.kinematics.state import State
 from deltadyn.recording.prepare import gears
-from deltadyn.recording.prepare.band import OVERSAMPLING, LowPass, choose_band
+from deltadyn.recording.prepare.band import OVERSAMPLING, choose_band
 from deltadyn.recording.prepare.corrections import corrected
-from deltadyn.recording.prepare.data import AT_REST, Prepared, Rates, checked_band, prepared_parts
+from deltadyn.recording.prepare.data import (
+    AT_REST,
+    Prepared,
+    Rates,
+    checked_band,
+    parts_in_band,
+    prepared_parts,
+)
 from deltadyn.recording.prepare.moving import moving_rows, rest_rates
 from deltadyn.recording.recording import Recording
 from deltadyn.robot import Robot
@@ -161,25 +168,13 @@ def prepare_held_out(
         chosen = min(gears.BAND, rate / OVERSAMPLING)
     else:
         chosen = choose_band(robot, every)
-    limited = tuple(_in_band(own, chosen) for own in parts)
+    limited = tuple(parts_in_band(own, chosen) for own in parts)
     for recording, own in zip(recordings, limited, strict=True):
         left = sum(len(finer(part).times) for part in own)
         if left < MIN_ROWS:
             allowed = f"at least {MIN_ROWS}; take a wider band, or None"
             raise InputError("samples left in the band", left, allowed, where=repr(recording.name))
     return HeldOutRows(tuple(recordings), limited, rest_rates(robot, every, rest))
-
-
-def _in_band(parts: tuple[Prepared, ...], band: float | None) -> tuple[Prepared, ...]:
-    """The stretches that outlast the filter; the longest one must."""
-    longest = max(parts, key=len).with_band(band)
-    kept = [part for part in parts if longest.filter is None or _outlasts(part, longest.filter)]
-    return tuple(part.with_band(band) for part in kept)
-
-
-def _outlasts(part: Prepared, chosen: LowPass) -> bool:
-    even = len(part) if part.grid is None else len(part.grid.t)
-    return chosen.length(even) >= 2
 
 
 def finer(part: Prepared) -> Prepared:

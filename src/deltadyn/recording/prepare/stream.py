@@ -23,6 +23,7 @@ from deltadyn.files import file_digest as file_digest
 from deltadyn.options import merged, names_of
 from deltadyn.recording.prepare.data import (
     CHUNK,
+    SHORTEST,
     Cutting,
     Prepared,
     Rates,
@@ -172,12 +173,13 @@ class Streamed:
         bandwidth: npt.ArrayLike | None = None,
         size: int = CHUNK,
         overlap: float = 0.0,
+        shortest: int = SHORTEST,
         robot: Robot | None = None,
     ) -> Iterator[Callable[[], Prepared]]:
         """As `deferred_parts` of the whole log; the bandwidth is that of the head."""
         robot = robot or self.robot
         check_usable(robot, self.head)
-        cutting = Cutting.of(robot, self.head, rates, bandwidth, size, overlap)
+        cutting = Cutting.of(robot, self.head, rates, bandwidth, size, overlap, shortest)
         window = Window(robot, cutting)
         for piece in self.pieces():
             yield from window.add(piece)

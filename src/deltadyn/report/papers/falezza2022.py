@@ -1,4 +1,4 @@
-"""The figures of [falezza2022]: the trajectories, the torques and the mean errors."""
+"""The figures of [falezza2022]: trajectories, torques, errors, causes, Y1 beside Y2."""
 
 from __future__ import annotations
 
@@ -13,49 +13,73 @@ from deltadyn.report.papers import (
     draw_beside,
     path_figure,
 )
-from deltadyn.report.papers.falezza2020 import error_figure
 from deltadyn.report.plots import LEFT, colour, draw_points, finished, panels
 from deltadyn.reproduce.falezza2022 import (
     M_F,
     M_S,
     PAPER,
-    SLOW,
     TABLES,
-    Found,
-    Stops,
-    left_by_complete,
+    Y1_LIMITS,
+    Y2_EMPTY,
+    Case,
+    FigureData,
 )
+from deltadyn.reproduce.mean_causes import Explanation
 
 NUMBERS = {"Y1": ("7", "10a"), "Y2": ("8", "10b"), "Y3": ("9", "10c")}  # torques, errors
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
-    """Figures 6 to 10 of the paper."""
-    cases = found.cases
+def figures(data: FigureData) -> tuple[Figure, ...]:
+    """Figures 6 to 10 of the paper, and where its means and its order of Y1 and Y2 come from."""
+    cases = {name: data.cases[name] for name in TABLES}
     ways = {name: case.trial.run.reference.p for name, case in cases.items()}
     out = captioned(PAPER, {"paths": partial(path_figure, ways)})
     for name, case in cases.items():
         torques, means = NUMBERS[name]
         drawn = {
             "torques": partial(band_figure, case.trial.prepared, case.torques),
-            "errors": partial(error_figure, case.found, TABLES[name]),
+            "errors": partial(error_figure, case, name),
         }
         out += captioned(PAPER, drawn, name=name, torques=torques, means=means)
-    drawn = {"places": partial(places_figure, found), "stops": partial(stops_figure, found)}
-    return out + captioned(PAPER, drawn, **left_by_complete(found))
-
-
-def places_figure(found: Found) -> Any:
-    """M_s on Y1, on Y1 at half of the limits and on Y2; what M_f takes off against the rotors."""
-    shown = {
-        "Y1": found.cases["Y1"],
-        f"Y1 at {SLOW:g}": found.slow["Y1"],
-        "Y2": found.cases["Y2"],
-        "Y3": found.cases["Y3"],
+    drawn = {
+        "means": partial(means_figure, data.means),
+        "places": partial(places_figure, data),
+        "stops": partial(stops_figure, data),
     }
+    return out + captioned(PAPER, drawn, causes=", ".join(data.means.causes))
+
+
+def error_figure(case: Case, name: str) -> Any:
+    """Mean error and standard deviation per joint and model, ours beside the paper's."""
+    figure = panels()
+    bars = {model: (error.mean, error.std) for model, error in case.errors.items()}
+    draw_beside(figure, bars, TABLES[name])
+    return finished(figure, 400, y="error (N m)")
+
+
+def means_figure(means: Explanation) -> Any:
+    """The paper's 18 means beside those of the smallest set of causes, a panel per trajectory."""
+    figure = panels(1, 3, titles=tuple(TABLES), across=0.04)
+    explained = iter(means.means.reshape(-1, 3))
+    for column, table in enumerate(TABLES.values(), start=1):
+        for k, model in enumerate((M_S, M_F)):
+            pairs = (("explained", next(explained)), ("paper", table[model][0]))
+            for kind, values in pairs:
+                label = f"{model}, {kind}"
+                draw_bars(
+                    figure, label, (values, None), colour(k), hollow=kind == "paper", column=column
+                )
+    figure.update_yaxes(matches="y")
+    figure.update_yaxes(title_text="mean error (N m)", row=1, col=1)
+    return finished(figure, 400, top=75)
+
+
+def places_figure(data: FigureData) -> Any:
+    """M_s on Y1 and Y2 in both states of the bench; what M_f takes off against the rotors."""
+    shown = {name: data.cases[name] for name in (Y1_LIMITS, "Y1", Y2_EMPTY, "Y2")}
     figure = panels(1, 2, across=0.1)
-    own = {name: (case.found[M_S].std, None) for name, case in shown.items() if name != "Y3"}
-    draw_beside(figure, own, {name: (TABLES[name][M_S][1], None) for name in ("Y1", "Y2")})
+    bars = {name: (case.errors[M_S].std, None) for name, case in shown.items()}
+    draw_beside(figure, bars, {name: (TABLES[name][M_S][1], None) for name in ("Y1", "Y2")})
     for k, (name, case) in enumerate(shown.items()):
         draw_points(
             figure, case.rotor, case.taken_off, colour(k), name=f"{name}, taken off", column=2
@@ -69,26 +93,21 @@ def places_figure(found: Found) -> Any:
     return finished(figure, 430)
 
 
-def stops_figure(found: Found) -> Any:
-    """Errors of both models while Y3 moves and while it stands, at the limits and at half."""
-    figure = panels(1, 2, titles=("Y3", f"Y3 at {SLOW:g} of the limits"), across=0.04)
-    for column, case in enumerate((found.cases["Y3"], found.slow["Y3"]), start=1):
-        stops = Stops.of(case)
-        for k, model in enumerate((M_S, M_F)):
-            for name, values in (
-                ("moving", stops.moving[model]),
-                ("standing", stops.standing[model]),
-                ("paper", TABLES["Y3"][model][1]),
-            ):
-                draw_bars(
-                    figure,
-                    f"{model}, {name}",
-                    (values, None),
-                    colour(k),
-                    hollow=name == "paper",
-                    faint=name == "standing",
-                    column=column,
-                )
-    figure.update_yaxes(matches="y")
-    figure.update_yaxes(title_text="standard deviation (N m)", row=1, col=1)
-    return finished(figure, 430, top=75)
+def stops_figure(data: FigureData) -> Any:
+    """Errors of both models while Y3 moves and while it stands, and the paper's over all of it."""
+    figure = panels()
+    for k, model in enumerate((M_S, M_F)):
+        for name, values in (
+            ("moving", data.stops.moving[model]),
+            ("standing", data.stops.standing[model]),
+            ("paper", TABLES["Y3"][model][1]),
+        ):
+            draw_bars(
+                figure,
+                f"{model}, {name}",
+                (values, None),
+                colour(k),
+                hollow=name == "paper",
+                faint=name == "standing",
+            )
+    return finished(figure, 400, y="standard deviation (N m)")

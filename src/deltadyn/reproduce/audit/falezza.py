@@ -4,10 +4,11 @@ M_s: eqs. 4-5 and what stands by them. The papers' frame is ours: z up, the plat
 downward (eq. 2). The equations are M (pdd + g) - 2 A lambda = 0 and
 tau = I thetadd + v - 2 K lambda.
 
-M_f: [falezza2022] section 3, from its energies (9)-(18) and eqs. 29-30. The long formulas (19)-(28)
-are not transcribed: the energies are differentiated to rounding. Every one of them is a square of
-the rate of a coordinate y(q), so the force on a coordinate is sum w dy/dq_k y'' + dV/dq_k. With all
-slips corrected M_f is the exact model of a robot with uniform rods.
+M_f: [falezza2022] section 3, twice. From its energies (9)-(18) and eqs. 29-30: every one of them is
+a square of the rate of a coordinate y(q), so the force on a coordinate is sum w dy/dq_k y'' +
+dV/dq_k, to rounding. And by its long formulas (19)-(28), in `falezza_derivatives`. With their slips
+corrected both are one model, and with all slips corrected they are the exact model of a robot with
+uniform rods.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from deltadyn.arrays import FloatArray, contract
 from deltadyn.dynamics import equations_of_motion, inverse_dynamics
 from deltadyn.kinematics import LimbGeometry, State, strut_angles
 from deltadyn.reproduce.audit import jets
+from deltadyn.reproduce.audit.falezza_derivatives import (
+    CompleteSlip,
+    DerivativeSlip,
+    Numbers,
+    complete_torques,
+    numbers,
+)
 from deltadyn.reproduce.audit.jets import Jet
 from deltadyn.reproduce.audit.operations import TABLE_6
 from deltadyn.reproduce.audit.records import (
@@ -89,40 +97,6 @@ LEFT_WITHOUT_RADIUS_AND_LENGTH = ALL_SIMPLE - {
 }
 
 
-class Numbers(NamedTuple):
-    """The papers' symbols for a robot with equal limbs; m2 is the pair of rods (m, kg, kg m^2)."""
-
-    r: float
-    l1: float
-    l2: float
-    m0: float
-    m1: float
-    m2: float
-    a1: float
-    I1: float
-    I3: float  # rotor at the output side
-    g: float
-    alpha: FloatArray
-
-
-def numbers(robot: Robot) -> Numbers:
-    """The papers' symbols of a robot with equal limbs."""
-    geometry, arm, strut = robot.rotary, robot.rotary_arms[0], robot.struts[0]
-    return Numbers(
-        r=geometry.shrunk_radius[0],
-        l1=geometry.arm_length[0],
-        l2=geometry.strut_length[0],
-        m0=robot.platform.mass + robot.effector.mass + robot.payload.mass,
-        m1=arm.mass,
-        m2=strut.rods * strut.mass,
-        a1=arm.com,
-        I1=arm.inertia,
-        I3=robot.drives.output_inertia[0],
-        g=robot.gravity,
-        alpha=np.asarray(robot.geometry.azimuth),
-    )
-
-
 def constraint(
     par: Numbers, state: State, slips: Set[Slip], cos_q: FloatArray, sin_q: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -142,15 +116,23 @@ def constraint(
     return np.stack([x - reach * ca, y - reach * sa, a3], axis=1), k
 
 
-def simplified_torque(
+class SimplifiedParts(NamedTuple):
+    """The torque of M_s in parts, each (N, 3) in N m: arm inertia, arm weight, and the platform."""
+
+    inertia: FloatArray
+    weight: FloatArray
+    platform: FloatArray
+
+
+def simplified_parts(
     robot: Robot,
     state: State,
     slips: Set[Slip] = frozenset(),
     *,
     strut_mass: float | None = None,
     angles: FloatArray | None = None,
-) -> FloatArray:
-    """M_s (N, 3) with these slips: [falezza2022] eqs. 4-5, [falezza2020] eqs. 4-5 (N m).
+) -> SimplifiedParts:
+    """I qdd, v and -2 K lambda of M_s with these slips: [falezza2022] and [falezza2020] eqs. 4-5.
 
     `strut_mass` replaces the pair's mass m2, `angles` (N, 3) the arm angles.
     """
@@ -166,7 +148,15 @@ def simplified_torque(
     if SimpleSlip.ARM_GRAVITY in slips:
         v = -v
     inertia = (par.m1 / 3 + m2 / 2) * par.l1**2
-    torque: FloatArray = inertia * state.qdd[:, :3] + v - k * twice_lambda
+    return SimplifiedParts(inertia * state.qdd[:, :3], v, -k * twice_lambda)
+
+
+def simplified_torque(
+    robot: Robot, state: State, slips: Set[Slip] = frozenset(), **options: Any
+) -> FloatArray:
+    """M_s (N, 3) with these slips in N m; `options` go to `simplified_parts`."""
+    inertia, weight, platform = simplified_parts(robot, state, slips, **options)
+    torque: FloatArray = inertia + weight + platform
     return torque
 
 
@@ -298,25 +288,12 @@ def _pairing_item(stage: Stage) -> AuditItem:
 # The complete model M_f
 
 
-class CompleteSlip(Slip):
-    """Slips of section 3: the first seven in the energies, the rest in their derivatives."""
-
-    CONSTRAINT = auto()
-    ANGLES = auto()
-    ANGLE_HEIGHT = auto()
-    TANGENT = auto()
-    HEIGHT = auto()
-    ROD_INERTIA = auto()
-    SWAY = auto()
-    PLATFORM_INERTIA = auto()
-    ARM_INERTIA = auto()
-    ARM_MOMENT = auto()
-    PLATFORM_WEIGHT = auto()
-
-
 IN_ENERGIES = frozenset(list(CompleteSlip)[:7])
-IN_DERIVATIVES = frozenset(CompleteSlip) - IN_ENERGIES
 SINGULAR = frozenset({CompleteSlip.CONSTRAINT, CompleteSlip.ANGLE_HEIGHT})  # the wildest two
+PAPERS_OWN = IN_ENERGIES - SINGULAR
+#: All that is printed; the derivatives of V have the right sign, so HEIGHT is not among them.
+AS_PRINTED = frozenset[Slip]((*CompleteSlip, *DerivativeSlip)) - {CompleteSlip.HEIGHT}
+OWN_ENERGIES = "M_f by its own energies, A, K and the height in n_i corrected, with this slip alone"
 
 
 class StrutCoordinates(NamedTuple):
@@ -413,18 +390,45 @@ def complete_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) 
     return torque - k_ii * np.linalg.solve(A, force[..., None])[..., 0]
 
 
+def transcribed_torque(robot: Robot, state: State, slips: Set[Slip] = frozenset()) -> FloatArray:
+    """M_f (N, 3) with these slips by its printed derivatives: [falezza2022] eqs. 19-30 (N m).
+
+    Not a number where the passive angles do not exist.
+    """
+    par = numbers(robot)
+    limbs: list[Any] = [
+        tuple(
+            (*values.T[:3], angle[:, i])
+            for values, angle in ((state.p, state.q), (state.pd, state.qd), (state.pdd, state.qdd))
+        )
+        for i in range(3)
+    ]
+    azimuths = [(float(np.cos(alpha)), float(np.sin(alpha))) for alpha in par.alpha]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        torques = complete_torques(np, par, azimuths, limbs, slips)
+    return np.stack(torques, axis=1)
+
+
 def complete_variants(stage: Stage) -> tuple[ModelVariant, ...]:
     """M_f by its energies and by its printed derivatives, in part corrected, and corrected."""
-    printed = (IN_ENERGIES | IN_DERIVATIVES) - {CompleteSlip.HEIGHT}  # dV/dtheta has the right sign
-    states = {
+    energies = {
         "energies as printed": IN_ENERGIES,
-        "energies and eqs. 19 and dV as printed": printed,
-        "energies, A, K and the height in n_i corrected": IN_ENERGIES - SINGULAR,
-        "energies, these and the angles corrected": IN_ENERGIES - SINGULAR - {CompleteSlip.ANGLES},
-        "corrected": frozenset[CompleteSlip](),
+        "energies, A, K and the height in n_i corrected": PAPERS_OWN,
+        "energies, these and the angles corrected": PAPERS_OWN - {CompleteSlip.ANGLES},
     }
-    torque = partial(complete_torque, stage.robot, stage.motion)
-    return variants(COMPLETE, "M_f", torque, states, stage.exact)
+    formulas = {
+        "eqs. 12 and 19-30 as printed": AS_PRINTED,
+        "eqs. 12 and 19-30, A, K and the height in n_i corrected": AS_PRINTED - SINGULAR,
+        "eqs. 12 and 19-30 corrected": frozenset[Slip](),
+    }
+    by_energies, by_formulas = (
+        partial(torque, stage.robot, stage.motion)
+        for torque in (complete_torque, transcribed_torque)
+    )
+    return (
+        *variants(COMPLETE, "M_f", by_energies, energies, stage.exact),
+        *variants(COMPLETE, "M_f", by_formulas, formulas, stage.exact),
+    )
 
 
 def complete_items(stage: Stage) -> list[AuditItem]:
@@ -438,7 +442,15 @@ def complete_items(stage: Stage) -> list[AuditItem]:
         figures={"ANGLES": _angle_figures(stage)},
     )
     items.insert(alone.index(CompleteSlip.ANGLES) + 1, _angle_height_item(stage))
-    return [*items, _mean_item(stage), _compact_item(stage), _complexity_item()]
+    # Some of these are in terms that vanish with the right passive angles, so they are shown in the
+    # paper's own energies.
+    derivatives = slip_items(
+        DerivativeSlip,
+        lambda slips: transcribed_torque(stage.robot, stage.motion, PAPERS_OWN | slips),
+        stage.exact,
+        how=OWN_ENERGIES,
+    )
+    return [*items, *derivatives, _mean_item(stage), _compact_item(stage), _complexity_item()]
 
 
 def _angle_figures(stage: Stage) -> list[Pair]:
@@ -462,20 +474,28 @@ def _angle_height_item(stage: Stage) -> AuditItem:
 
 
 def _mean_item(stage: Stage) -> AuditItem:
-    """Can right rods and arms shift the mean torque as tables 3-5 say?"""
+    """Which slips shift the mean torque from M_s to M_f as tables 3-5 say, torques upward?"""
     robot, motion = stage.robot, stage.motion
-    tables = NUMBERS["errors"].values()  # torque of M_f less that of M_s
+    tables = NUMBERS["errors"].values()
     published = np.array([np.subtract(table["M_s"][0], table["M_f"][0]) for table in tables])
-    simple = simplified_torque(robot, motion)
-    shift = np.mean(stage.exact - simple, axis=0)
+    signs = frozenset({SimpleSlip.ARM_GRAVITY, SimpleSlip.PLATFORM_GRAVITY})
+
+    def shift(complete: FloatArray, simple: Set[Slip] = frozenset()) -> FloatArray:
+        # this library counts a torque positive where it lowers the arm
+        return -np.asarray(np.mean(complete - simplified_torque(robot, motion, simple), axis=0))
+
+    right = shift(stage.exact)
     slipped = [
-        np.mean(complete_torque(robot, motion, slips) - simple, axis=0)
-        for slips in (frozenset({CompleteSlip.HEIGHT}), IN_ENERGIES - SINGULAR)
+        shift(stage.exact, signs),
+        *(
+            shift(complete_torque(robot, motion, slips))
+            for slips in (frozenset({CompleteSlip.HEIGHT}), PAPERS_OWN)
+        ),
     ]
     still = State.from_platform(robot, random_states(robot).p)
     static = inverse_dynamics(robot, still) - inverse_dynamics(robot, still, "half-half")
     ends = (np.min, np.max)
-    figures = [(end(published), end(shift)) for end in ends]
+    figures: list[Pair] = [(end(published), end(right)) for end in ends]
     figures += [(end(part), None) for part in slipped for end in ends]
     return item_of("MEAN_SHIFT", figures=[*figures, (None, np.abs(static).max())])
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from deltadyn.backends import straight_line
@@ -21,6 +22,8 @@ from deltadyn.dynamics import exact_parameters
 from deltadyn.dynamics.exact import inverse_dynamics
 from deltadyn.dynamics.parameters import ExactParameters
 from deltadyn.kinematics.limbs import arm_directions, joint_rates, limbs
+from deltadyn.reproduce.audit.falezza_derivatives import Numbers, complete_torques, numbers
+from deltadyn.reproduce.audit.records import Slip
 from deltadyn.reproduce.result import Paper
 from deltadyn.robot import Robot
 from deltadyn.small import cross, dot
@@ -34,7 +37,18 @@ STEPS: dict[str, tuple[str, Callable[..., float]]] = {
     "sqrt": ("sqrt", math.sqrt),
     "sin": ("sin", math.sin),
     "cos": ("cos", math.cos),
+    "acos": ("arc", math.acos),
+    "asin": ("arc", math.asin),
 }
+KINDS = tuple(dict.fromkeys(kind for kind, _ in STEPS.values()))
+
+
+def _arc(name: str) -> Callable[[Symbol], Symbol]:
+    return lambda value: value.tape.put(name, value.name)
+
+
+#: The functions on symbols that M_f needs, under the names of arrays.
+PAPER_SYMBOLS = SimpleNamespace(**vars(SYMBOLS), arccos=_arc("acos"), arcsin=_arc("asin"))
 
 
 @dataclass(frozen=True)
@@ -48,11 +62,24 @@ class Operations:
     sqrt: int = 0
     sin: int = 0
     cos: int = 0
+    arc: int = 0  # arc cosine and arc sine
 
     @property
     def total(self) -> int:
         """All operations."""
-        return sum(getattr(self, kind) for kind, _ in STEPS.values())
+        return sum(getattr(self, kind) for kind in KINDS)
+
+    @property
+    def complexity(self) -> tuple[int, int, int]:
+        """Coefficients of n, n^2 and n^(5/2) of n digits by [falezza2022] section 5.2.
+
+        Sums and differences; products, quotients and roots; trigonometric functions.
+        """
+        return (
+            self.add + self.sub,
+            self.mul + self.div + self.sqrt,
+            self.sin + self.cos + self.arc,
+        )
 
 
 # [falezza2022] table 6.
@@ -134,8 +161,8 @@ def operation_counts(three: Robot, four: Robot) -> tuple[Count, ...]:
 
 
 def exact_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any]:
-    """Inverse kinematics, rates and the exact torque from p, pd, pdd."""
-    p, pd, pdd = _inputs(tape, state)
+    """Inverse kinematics, rates and the exact torque from p, pd, pdd; more inputs go unused."""
+    p, pd, pdd, *_ = _inputs(tape, state)
     return _exact(exact_parameters(robot), _arms(robot, p, pd, pdd), p, pd, pdd)
 
 
@@ -163,6 +190,78 @@ def simplified_from_platform(tape: Tape, robot: Robot, state: State) -> list[Any
     p, pd, pdd = _inputs(tape, state)
     c, s, _, qdd = _arms(robot, p, pd, pdd)
     return _simplified(robot, c, s, qdd, p, pdd)
+
+
+def simplified_as_written(
+    tape: Tape, robot: Robot, state: State, *, folded: bool = False
+) -> list[Any]:
+    """Eqs. 4-5, corrected, line by line from p, pd, pdd, q, qd, qdd: parameters are variables.
+
+    Everything is evaluated as it stands there: cos(alpha) and sin(alpha), every entry of A, M and
+    I, and lambda by the inverse of A. `folded` makes the parameters known numbers, with which
+    operations are free.
+    """
+    known = numbers(robot)
+    par, alpha = (known, known.alpha) if folded else _variables(tape, robot)
+    p, _, pdd, q, _, qdd = _inputs(tape, state)
+    # a quotient by a known number would count as a product
+    three: Any = 3.0 if folded else tape.variable(3.0)
+    columns, k, v, inertia = [], [], [], []
+    for i in range(3):
+        ca, sa = SYMBOLS.cos(alpha[i]), SYMBOLS.sin(alpha[i])
+        c, s = SYMBOLS.cos(q[i]), SYMBOLS.sin(q[i])
+        x = p[0] - par.r * ca - par.l1 * c * ca
+        y = p[1] - par.r * sa - par.l1 * c * sa
+        columns.append((x, y, p[2] + par.l1 * s))
+        k.append(par.l1 * ((p[0] * ca + p[1] * sa - par.r) * s + p[2] * c))
+        v.append(-0.5 * (par.m1 + par.m2) * par.g * par.l1 * c)
+        inertia.append(par.l1 * par.l1 * (par.m1 / three + par.m2 * 0.5))
+    pull = (pdd[0], pdd[1], pdd[2] + par.g)
+    force = [(par.m0 + 1.5 * par.m2) * each for each in pull]
+    rows = [cross(columns[1], columns[2]), cross(columns[2], columns[0])]
+    rows.append(cross(columns[0], columns[1]))
+    whole = dot(columns[0], rows[0])
+    over = tape.put("/", "1.0", whole.name)
+    lamda = [0.5 * dot([entry * over for entry in row], force) for row in rows]
+    return [inertia[i] * qdd[i] + v[i] - 2 * k[i] * lamda[i] for i in range(3)]
+
+
+def complete_as_written(
+    tape: Tape, robot: Robot, state: State, slips: Set[Slip] = frozenset(), *, folded: bool = False
+) -> list[Any]:
+    """Eqs. 12 and 19-30 line by line from p, pd, pdd, q, qd, qdd: parameters are variables.
+
+    Every quantity that has a name in the paper is evaluated once. `folded` makes the parameters
+    known numbers, with which operations are free.
+    """
+    if folded:
+        par = numbers(robot)
+        azimuths: list[Any] = [(math.cos(alpha), math.sin(alpha)) for alpha in par.alpha]
+    else:
+        par, alphas = _variables(tape, robot)
+        azimuths = [(SYMBOLS.cos(alpha), SYMBOLS.sin(alpha)) for alpha in alphas]
+    p, pd, pdd, q, qd, qdd = _inputs(tape, state)
+    known = [((*p, q[i]), (*pd, qd[i]), (*pdd, qdd[i])) for i in range(3)]
+    return complete_torques(PAPER_SYMBOLS, par, azimuths, known, slips)
+
+
+def complete_folded(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """The same, corrected, with the parameters as known numbers."""
+    return complete_as_written(tape, robot, state, folded=True)
+
+
+def simplified_folded(tape: Tape, robot: Robot, state: State) -> list[Any]:
+    """Eqs. 4-5, corrected, from p, pd, pdd, q, qd, qdd with the parameters as known numbers."""
+    p, _, pdd, q, _, qdd = _inputs(tape, state)
+    cos, sin = [SYMBOLS.cos(x) for x in q], [SYMBOLS.sin(x) for x in q]
+    return _simplified(robot, cos, sin, qdd, p, pdd)
+
+
+def _variables(tape: Tape, robot: Robot) -> tuple[Numbers, list[Symbol]]:
+    """The papers' symbols of a robot as variables of a program."""
+    par = numbers(robot)
+    symbols = Numbers._make([*map(tape.variable, par[:10]), None])
+    return symbols, list(map(tape.variable, par.alpha))
 
 
 def c_function(

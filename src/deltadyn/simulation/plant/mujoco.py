@@ -228,16 +228,9 @@ class MujocoPlant:
         """Close the mechanism at the start: all joints and their rates."""
         robot = self.machine.robot
         state = State.from_joints(robot, [start.q], [start.qd], hint=start.near)
-        angles, rates = strut_angles(robot, state), strut_rates(robot, state)
-        values = platform_joints(robot, state)
+        values = joint_values(robot, state)
         for i in range(robot.legs):
-            values[f"theta_{i + 1}"] = start.q[i], start.qd[i]
             values[f"motor_{i + 1}"] = start.q_motor[i], start.qd[i]
-            values[f"counter_{i + 1}"] = -start.q[i], -start.qd[i]
-            values[f"swing_{i + 1}"] = angles.elbow[0, i], rates.elbow[0, i]
-            values[f"sway_{i + 1}"] = angles.sway[0, i], rates.sway[0, i]
-        if robot.spindle is not None:
-            values |= _spindle_joints(robot, state)
         for i in range(self.model.njnt):
             self.data.qpos[i], self.data.qvel[i] = values[self.model.joint(i).name]
         self.engine.mj_forward(self.model, self.data)
@@ -245,6 +238,18 @@ class MujocoPlant:
     def _address(self, joint: str) -> int:
         """Coordinate and rate of a joint have one address: each turns or slides, none is free."""
         return int(self.model.joint(joint).id)
+
+
+def joint_values(robot: Robot, state: State) -> dict[str, tuple[float, float]]:
+    """Value and rate of every joint of the mechanism at the first sample of a state, by name."""
+    angles, rates = strut_angles(robot, state), strut_rates(robot, state)
+    values = platform_joints(robot, state)
+    for i in range(robot.legs):
+        q, qd = float(state.q[0, i]), float(state.qd[0, i])
+        values[f"theta_{i + 1}"], values[f"counter_{i + 1}"] = (q, qd), (-q, -qd)
+        values[f"swing_{i + 1}"] = angles.elbow[0, i], rates.elbow[0, i]
+        values[f"sway_{i + 1}"] = angles.sway[0, i], rates.sway[0, i]
+    return values if robot.spindle is None else values | _spindle_joints(robot, state)
 
 
 def _rubbed(joint: str, legs: int) -> list[tuple[str, ...]]:
