@@ -72,8 +72,8 @@ def test_a_claim_that_is_not_near_needs_its_reason(paper: Paper) -> None:
     with pytest.raises(InputError, match="reason of the claim"):
         paper.claim("order", "M_f", "M_s", holds=False)
     absent = paper.claim("mean", (8.0, -9.5), n=0.9)
-    assert (absent.verdict, absent.paper) == ("not shown", "8.00, −9.50")
-    assert str(absent) == ("[not shown] table 2, mean: paper 8.00, −9.50. the bench has 0.9 N m")
+    assert (absent.verdict, absent.paper) == ("not shown", "8.00, -9.50")
+    assert str(absent) == ("[not shown] table 2, mean: paper 8.00, -9.50. the bench has 0.9 N m")
     with pytest.raises(InputError, match="verdict of a claim"):
         Claim("p", "w", "1", "1", "close")  # type: ignore[arg-type]
 

@@ -1,230 +1,210 @@
-"""The reproduction of gnad2024 with short motions; its parts by themselves."""
+"""The reproduction of gnad2024: its parts by themselves, and the whole on five seeds."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from deltadyn import Robot, equations_of_motion, load_robot
 from deltadyn.arrays import FloatArray
-from deltadyn.dynamics import equations_of_motion
 from deltadyn.errors import InputError
-from deltadyn.identification.parametrisation import wide_columns
-from deltadyn.kinematics import WorkspaceBoundary
-from deltadyn.motion import fourier_motion
-from deltadyn.motion.limits import check_motion
+from deltadyn.identification import Bodies
+from deltadyn.kinematics import WorkspaceBoundary, workspace
+from deltadyn.motion import check_motion, fourier_motion
 from deltadyn.report.papers import figures_of
-from deltadyn.reproduce.gnad2024 import ACCURACY, RMS, gnad2024
-from deltadyn.reproduce.gnad2024.spindle import (
-    BASE,
-    BOUNDED,
-    BY_HAND,
-    CHOLESKY,
-    FREE,
-    THIN,
-    training_motion,
-    true_friction,
-    validation_motion,
-)
-from deltadyn.reproduce.gnad2024.surrogate import (
-    GEOMETRIC,
-    NOMINAL,
-    REGULARISED,
-    STRONGER,
+from deltadyn.reproduce.gnad2024 import (
+    CROSS_VALIDATION,
+    EVIDENCE,
+    FAST_SPINDLE,
+    ROBOT,
+    SLOW_SPINDLE,
+    SURROGATE_SPINDLE,
     TABLE_1,
+    WEIGHT_RATIOS,
     Hemisphere,
-    Probe,
-    best_hemisphere,
-    excitation,
-    finely,
-    largest_inside,
+    Identified,
+    Samples,
+    WeightChoice,
+    base_columns,
+    bench_robot,
+    choose_weight,
+    design_series,
+    first_guesses,
+    fit_hemisphere,
+    gnad2024,
+    identify_base,
+    identify_bodies,
+    independent_samples,
+    judge,
+    machine_friction,
+    machine_values,
+    mass_matrices,
     own_values,
-    regularisations,
+    realisable_robot,
+    series_in,
+    simulated_samples,
     surrogate_robot,
+    unbounded_spindle,
 )
-from deltadyn.reproduce.result import Reproduction
-from deltadyn.robot.file import load_robot
-
-ABB = load_robot("abb-irb360-6-1600")
 
 
 @pytest.fixture(scope="module")
-def result() -> Reproduction:
-    return gnad2024(periods=2, bench_periods=1, bench_ramp=0.3)  # some 15 s, most of it the bench
+def robot() -> Robot:
+    return load_robot(ROBOT)
 
 
-def rows_of(result: Reproduction, start: str) -> dict[Any, tuple[Any, ...]]:
-    (table,) = [table for table in result.tables if table.title.startswith(start)]
-    return {row[0]: row for row in table.rows}
+@pytest.fixture(scope="module")
+def ball(robot: Robot) -> Hemisphere:
+    return fit_hemisphere(workspace(robot, heights=31))
+
+
+@pytest.fixture(scope="module")
+def surrogate(ball: Hemisphere) -> tuple[Bodies, Samples, Samples]:
+    """Bodies, a motion to fit and one to choose the weight, one period each."""
+    robot, rng = surrogate_robot(), np.random.default_rng(0)
+    fit, held_out = (
+        simulated_samples(
+            robot, design_series(robot, ball, SURROGATE_SPINDLE, k, tries=6).series, 1, rng
+        )
+        for k in range(2)
+    )
+    bodies = Bodies.of(robot, tuple(own_values(robot)), "rigid", tied=True, hull=False)
+    return bodies, fit, held_out
 
 
 @pytest.mark.full
-def test_surrogate_comes_back_from_every_regularisation(result: Reproduction) -> None:
-    rows = rows_of(result, "Surrogate: the largest errors")
-    assert rows.pop("paper, both regularisations: below")[1:7] == ACCURACY
-    assert list(rows)[:6] == list(REGULARISED)
-    stronger = rows.pop(STRONGER)  # pulled off by a guess that is 5000 times too small
-    assert stronger[3] > 2 * rows[GEOMETRIC][3]
-    for name, row in rows.items():
-        # a fifth of the samples of the whole reproduction, and base parameters are more in number
-        bound = np.array([2.2, 1.0, 2.0, 1.0, 1.0, 1.0]) * (1 if name in REGULARISED else 3)
-        assert np.all(np.array(row[1:7]) < bound)
-        assert row[7] > 0  # M is positive definite
-    size = rows_of(result, "How many numbers")
-    assert size["variables of the log-Cholesky fit"][1:] == (36, 36)
-    assert size["base parameters by QR"][1:] == (37, 37)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_check_holds(seed: int, tmp_path: Path) -> None:
+    """The whole experiment, with excitation, noise and bench of that seed."""
+    result = gnad2024(seed=seed)
+    failed = [str(check) for check in result.checks if not check.passed]
+    assert failed == []
+    verdicts = {claim.what: claim.verdict for claim in result.claims}
+    assert sum(verdict == "near" for verdict in verdicts.values()) >= 20
+    assert len(result.claims) == 44
+    json.dumps(result.as_dict(), allow_nan=False)
+    if seed == 0:
+        page = result.page(tmp_path / "gnad.html").read_text(encoding="utf-8")
+        assert len(figures_of(result)) == 8
+        for figure in figures_of(result):
+            assert figure.title in page
+        assert "<script src" not in page  # nothing is fetched
+        (table,) = [t for t in result.tables if t.title.startswith("Table I on the bench: all")]
+        assert len(table.rows) == 35  # the effector's five variables give four values
 
 
-def test_friction_table_holds_the_nominal_values(result: Reproduction) -> None:
-    rows = rows_of(result, "Surrogate: friction")
-    assert [rows[f"Fv{i}"][1] for i in (1, 2, 3, 4)] == [2.0, 2.0, 2.0, 0.5]
-    assert [rows[f"Fc{i}"][1] for i in (1, 2, 3, 4)] == [4.0, 4.0, 4.0, 1.0]
-    for row in rows.values():
-        for found, error in zip(row[2:4], row[4:6], strict=True):
-            assert error == pytest.approx(100 * abs(found / row[1] - 1))
+def test_catalogue_is_table_1(robot: Robot) -> None:
+    own = own_values(robot)
+    for name, row in TABLE_1.items():
+        assert own[name] == pytest.approx(row["ID geom"], abs=1e-12)  # mass times COM
 
 
-def test_table_1_stands_beside_both_of_the_papers_regularisations(result: Reproduction) -> None:
-    (table,) = [table for table in result.tables if table.title.startswith("Table I and figure 3")]
-    assert table.columns[2:6] == ("ID geom", "RG geom", "ID simple", "RG simple")
-    rows = {row[0]: row for row in table.rows}
-    assert rows["platform.m"][2:6] == ("1.23", "1", "1.008", "0.8")
-    assert rows["upper.mcz"][2:6] == ("0.305", "0.315", "0.1", "0.315")
+def test_base_parameters_are_the_papers(robot: Robot, ball: Hemisphere) -> None:
+    assert len(base_columns(robot, ball)) == 37
 
 
-def test_the_two_identified_sets_of_table_1_need_another_effector(result: Reproduction) -> None:
-    (table,) = [table for table in result.tables if table.title.startswith("Table I: torque")]
-    apart, _, left, paper = (np.array(row[1:4], dtype=float) for row in table.rows)
-    assert np.all(apart > 1.5 * paper)  # as printed they are not one robot
-    assert np.all(left < 0.6 * apart)
-    assert left.max() < paper.max()
-
-
-def test_hemispheres_of_figure_2(result: Reproduction) -> None:
-    rows = rows_of(result, "Figure 2")
-    best, inside = rows["best fit"], rows["largest inside"]
-    assert best[5] > inside[5]  # overlap
-    assert inside[4] == pytest.approx(100.0, abs=0.2)  # by straight lines between heights
-    assert inside[3] < best[3] < 100
-    assert best[2] > inside[2]
-
-
-def test_a_hemisphere_in_a_ball_is_found_again() -> None:
-    """A workspace that is a half ball: both searches give it back, with all shares 1."""
+def test_a_hemisphere_in_a_ball_comes_back() -> None:
+    """A workspace that is a half ball: the search gives it back, with all shares 1."""
     heights = np.linspace(-1.2, -0.7, 401)
     radius = np.sqrt(np.maximum(0.5**2 - (heights + 0.7) ** 2, 0.0))[:, None] * np.ones(8)
     around = np.linspace(0, 2 * np.pi, 8, endpoint=False)
-    space = finely(WorkspaceBoundary(heights, around, radius, "made"))
-    for found in (best_hemisphere(space), largest_inside(space)):
-        assert (found.z, found.radius) == pytest.approx((-0.7, 0.5), abs=0.01)
-        assert min(found.covered, found.reachable, found.overlap) > 0.97
-    half = Hemisphere.of(space, -0.7, 0.5)
-    points = half.points(500, 1)
-    assert half.inside(points).all()
-    assert not half.inside(points + np.array([0.0, 0.0, 0.5])).all()
+    best = fit_hemisphere(WorkspaceBoundary(heights, around, radius, "made"))
+    assert (best.z, best.radius) == pytest.approx((-0.7, 0.5), abs=0.01)
+    assert min(best.covered, best.reachable, best.overlap) > 0.97
 
 
-def test_validation_stands_beside_the_paper(result: Reproduction) -> None:
-    (table,) = [table for table in result.tables if table.title.startswith("Figure 7")]
-    printed = {row[0]: row[2:] for row in table.rows if row[1] == "paper, real robot"}
-    assert printed == RMS
-    ours = {row[0]: np.array(row[2:], dtype=float) for row in table.rows if row[1] == "ours"}
-    # noise and ripple of the bench leave 2 N m, whatever is fitted; short motions a little more
-    assert np.all(ours[CHOLESKY][:3] < 4.0)
-    assert np.all(ours[CHOLESKY] < 1.1 * ours[BASE])
+@pytest.mark.parametrize("spindle", [FAST_SPINDLE, SLOW_SPINDLE])
+def test_series_fill_the_ball_and_axis_4_has_its_pair(
+    robot: Robot, ball: Hemisphere, spindle: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        series = series_in(ball, rng.normal(size=(4, 21)), spindle)
+        course = series.at(np.linspace(0, series.period, 2000))
+        peaks = np.abs(course.pd[:, 3]).max(), np.abs(course.pdd[:, 3]).max()
+        np.testing.assert_allclose(peaks, spindle, rtol=0.01)  # 96 samples miss the peaks
+        off = course.p[:, :3] - [0.0, 0.0, ball.z]
+        assert np.linalg.norm(off, axis=1).max() == pytest.approx(ball.radius, rel=0.05) or (
+            course.p[:, 2].max() == pytest.approx(ball.z, abs=0.02)
+        )
 
 
-def test_spindle_at_low_speed(result: Reproduction) -> None:
-    rows = rows_of(result, "Figure 8")
-    error = {name: row[5] for name, row in rows.items()}
-    assert [rows[name][4] for name in (BASE, CHOLESKY, BY_HAND)] == [0.25, 0.20, 0.15]
-    # from the fast log: a free Stribeck term or thinning halves the error, a bounded one does not
-    assert max(error[FREE], error[THIN]) < 0.7 * error[CHOLESKY]
-    assert error[BOUNDED] > 0.9 * error[CHOLESKY]
-    assert rows[FREE][3] < 0
-    assert rows[BOUNDED][3] >= -1e-9
-    curve = rows_of(result, "Friction of axis 4")
-    machine = np.array(curve["machine"][1:])
-    # the whole speed range; two reversals tell the slowest end to 0.1 N m
-    np.testing.assert_allclose(curve[FREE][1:], machine, atol=0.1)
-    assert curve[BY_HAND][-1] > 2 * machine[-1]  # mended at the slow end alone
+def test_an_excitation_keeps_the_limits_and_beats_a_random_one(
+    robot: Robot, ball: Hemisphere
+) -> None:
+    found = design_series(robot, ball, FAST_SPINDLE, 0, tries=12)
+    assert found.condition < found.random
+    motion = fourier_motion(robot, found.series, rate=200.0, ramp=0.0)
+    report = check_motion(unbounded_spindle(robot), motion, model="rigid")
+    assert all(item.use is None or item.use < 1.02 for item in report.limits)  # between samples
+    assert {item.name for item in check_motion(robot, motion).exceeded} >= {"angle_max"}
+    with pytest.raises(InputError, match="tries"):
+        design_series(robot, ball, (48.0, 1e4), 0, tries=1)  # rad/s^2: beyond the drive's limit
 
 
-def test_checks_could_fail_and_most_pass_on_short_motions(result: Reproduction) -> None:
-    verdict = {check.what: check.passed for check in result.checks}
-    assert len(verdict) == 34
-    assert verdict["catalogue's robot against table I, ID geom"]
-    assert verdict["M of the log-Cholesky fits is positive definite"]
-    assert verdict[f"{GEOMETRIC}: off-diagonal of M"]
-    assert verdict["slow spindle: RMS with a free Stribeck term"]
+def test_first_guesses_have_the_papers_split(robot: Robot) -> None:
+    guess = first_guesses(robot)["own"]
+    bar = guess["upper.m"] + guess["lower.m"]
+    assert guess["upper.m"] == pytest.approx(0.6 * bar)
+    for name in ("upper.mcz", "upper.Ixx", "lower.mcz", "lower.Ixx", "upper.Izz", "lower.Izz"):
+        assert guess[name] == pytest.approx(TABLE_1[name]["RG geom"], rel=5e-3)  # as printed
 
 
-def test_it_says_what_was_assumed(result: Reproduction) -> None:
-    text = " ".join(str(result).split())
-    for sentence in (
-        "The paper names no noise",
-        "The weights were chosen with the truth at hand",
-        "The ratio of the weights in eq. 15 is not published",
-        "The bench cannot know the real robot's residual",
-        "The friction of the bench's axis 4 is ours",
-        "its robot cannot carry a negative Fs",
-    ):
-        assert sentence in text
-    json.dumps(result.as_dict(), allow_nan=False)
-
-
-def test_page_holds_the_figures(result: Reproduction, tmp_path: Path) -> None:
-    page = result.page(tmp_path / "gnad.html").read_text(encoding="utf-8")
-    assert len(figures_of(result)) == 7
-    for figure in figures_of(result):
-        assert figure.title in page
-    assert "<script src" not in page  # nothing is fetched
-
-
-def test_catalogue_is_table_1() -> None:
-    own = own_values(ABB)
-    for name, row in TABLE_1.items():
-        assert own[name] == pytest.approx(row["ID geom"], abs=1e-12)  # rounding of mass times COM
-
-
-def test_regularisations_are_consistent_bodies_on_both_sides_of_the_truth() -> None:
-    guesses, own = regularisations(surrogate_robot()), own_values(surrogate_robot())
-    assert guesses[NOMINAL] == own
-    low, high = guesses["log-Cholesky, all below"], guesses["log-Cholesky, all above"]
-    for name, value in own.items():
-        if value > 0:
-            assert low[name] < value < high[name]
-    assert guesses[GEOMETRIC]["strut.Ixx"] < 1e-2 * own["strut.Ixx"]
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_excitations_keep_the_limits(number: int) -> None:
-    motion = fourier_motion(surrogate_robot(), excitation(number))
-    assert check_motion(surrogate_robot(), motion).ok
-
-
-def test_terms_of_the_probe_are_those_of_the_equations_of_motion() -> None:
+def test_a_weight_from_the_data_leaves_the_model_right(
+    surrogate: tuple[Bodies, Samples, Samples], ball: Hemisphere
+) -> None:
+    """From 1.4 times the truth, on one period; a wrong weight draws the friction along."""
+    bodies, fit, held_out = surrogate
     robot = surrogate_robot()
-    motion = fourier_motion(robot, excitation(1), rate=50.0)
-    terms = Probe.of(robot, motion, slice(None)).terms(wide_columns(robot, "rigid").values)
-    known = equations_of_motion(robot, motion, model="rigid")
-    # rounding of torques of 100 N m
-    np.testing.assert_allclose(terms.M, known.M, atol=1e-10)
-    np.testing.assert_allclose(terms.coriolis, known.c, atol=1e-10)
-    np.testing.assert_allclose(terms.gravity, known.g, atol=1e-10)
+    nominal = own_values(robot)
+    p_reg = {name: 1.4 * value for name, value in nominal.items()}
+    choice = choose_weight(bodies, fit.factor(), p_reg, held_out, len(fit.t), EVIDENCE)
+    assert all(item.converged for item in choice.fits)
+    assert choice.fit.variables == 36
+    assert set(choice.chosen) == {CROSS_VALIDATION, EVIDENCE, "L-curve"}
+    distances = [item.distance for item in choice.fits]
+    assert np.all(np.diff(distances) < 0)  # a larger weight draws nearer
+    fits = [item.fit for item in choice.fits]
+    assert np.all(np.diff(fits) > -1e-9 * np.array(fits[1:]))
+    series = design_series(robot, ball, SURROGATE_SPINDLE, 0, tries=6).series
+    motion = fourier_motion(robot, series, rate=100.0, ramp=0.0)
+    good, drawn = (judge(item, robot, nominal, motion) for item in (choice.fit, choice.fits[-1]))
+    assert good.diagonal < 2.0
+    assert good.off_diagonal < 2.0
+    assert good.least_eigenvalue > 0
+    assert drawn.friction > 3 * good.friction
+    assert WEIGHT_RATIOS[-1] > choice.ratio
 
 
-def test_spindle_moves_as_in_the_paper() -> None:
-    fast, slow = training_motion(ABB, 1), validation_motion(ABB)
-    steady = slice(2600, 3700)  # within the period
-    rates = [np.degrees(np.abs(m.qd[:, 3]).max()) for m in (fast, slow)]
-    np.testing.assert_allclose(rates, [2760, 175], rtol=1e-3)  # the samples miss the peak
-    reached = np.degrees(np.abs(fast.qdd[steady, 3]).max())
-    assert reached == pytest.approx(13800, rel=1e-3)
-    assert np.abs(fast.qd[0]).max() == 0  # from rest
+def test_base_parameters_fit_best(
+    surrogate: tuple[Bodies, Samples, Samples], ball: Hemisphere
+) -> None:
+    bodies, fit, _ = surrogate
+    robot = surrogate_robot()
+    columns = base_columns(robot, ball)
+    factor = fit.factor()
+    p = identify_base(factor, columns)
+    least = float(np.sum((factor[:, :-1] @ p - factor[:, -1]) ** 2))
+    full = identify_bodies(bodies, factor, own_values(robot), 1e-8, reduction=False)
+    assert least <= full.fit
+    assert full.fit < 1.02 * least
+    assert full.variables == 51
+    white = independent_samples(fit, p)
+    assert 0.7 * len(fit.t) < white <= len(fit.t)
+
+
+def test_independent_samples_of_a_correlated_residual() -> None:
+    """An autoregressive residual with correlation a has (1 - a) / (1 + a) of its samples."""
+    rng = np.random.default_rng(2)
+    e = rng.normal(size=(20000, 4))
+    for k in range(1, len(e)):
+        e[k] += 0.8 * e[k - 1]
+    samples = Samples(np.arange(20000.0), np.zeros((20000, 4, 1)), e, np.ones(4))
+    assert independent_samples(samples, np.zeros(1)) == pytest.approx(20000 / 9, rel=0.3)
 
 
 def test_friction_of_the_bench_needs_the_papers_factors() -> None:
@@ -233,15 +213,53 @@ def test_friction_of_the_bench_needs_the_papers_factors() -> None:
     def fitted(speed: float) -> FloatArray:
         rate = np.radians(speed) * np.cos(t)
         columns = np.column_stack([rate, np.sign(rate)])
-        return np.asarray(np.linalg.lstsq(columns, true_friction(rate), rcond=None)[0])
+        torque = np.sign(rate) * machine_friction(np.abs(rate))
+        return np.asarray(np.linalg.lstsq(columns, torque, rcond=None)[0])
 
     fast, slow = fitted(2760.0), fitted(175.0)
     np.testing.assert_allclose(fast, [0.019, 0.807], rtol=0.02)  # section VIII-B
     np.testing.assert_allclose(slow / fast, [5.0, 0.75], rtol=0.03)  # section VIII-C
+    friction = bench_robot().friction
+    np.testing.assert_array_equal(np.asarray(friction.thinning) > 0, [False, False, False, True])
+
+
+def test_mass_matrices_of_the_robots_own_parameters(robot: Robot, ball: Hemisphere) -> None:
+    series = series_in(replace(ball, radius=0.3), np.ones((4, 21)), SLOW_SPINDLE)
+    motion = fourier_motion(robot, series, rate=5.0, ramp=0.0)
+    known = equations_of_motion(robot, motion, model="rigid").M
+    found = mass_matrices(robot, motion, np.array(list(own_values(robot).values())))
+    np.testing.assert_allclose(found, known, atol=1e-9)  # rounding of torques of 100 N m
+
+
+def test_a_robot_that_no_file_holds_is_passed_over(robot: Robot) -> None:
+    """A COM of the bar's upper part above its joint is consistent by eq. 12."""
+    own = own_values(robot)
+    p = np.array(list(own.values()))
+
+    def fit(values: dict[str, float]) -> Identified:
+        return Identified(values, p, 1.0, 1.0, 36, 1, True)
+
+    wrong = own | {"upper.mcz": -0.1}
+    fits = (*(fit(wrong) for _ in WEIGHT_RATIOS[:-1]), fit(own))
+    choice = WeightChoice(fits, np.ones(len(fits)), np.ones(len(fits)), {EVIDENCE: 2}, EVIDENCE)
+    found, ratio = realisable_robot(robot, choice)
+    assert own_values(found) == own
+    assert ratio == WEIGHT_RATIOS[-1]
+    with pytest.raises(InputError, match="identified bodies"):
+        realisable_robot(robot, choice._replace(fits=(fit(wrong),) * len(fits)))
+
+
+def test_machine_values_are_means_over_limbs(robot: Robot) -> None:
+    same = machine_values(robot)
+    own = own_values(robot)
+    assert same.keys() == own.keys()
+    for name, value in own.items():
+        assert same[name] == pytest.approx(value)
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(InputError, match="periods"):
-        gnad2024(periods=0)
+    for name in ("tries", "periods", "bench_periods"):
+        with pytest.raises(InputError, match=name):
+            gnad2024(**{name: 0})  # type: ignore[arg-type]
     with pytest.raises(InputError, match="seed"):
         gnad2024(seed=-1)

@@ -72,7 +72,7 @@ def test_without_mujoco_the_table_says_so(
 def test_a_table_names_what_is_not_determined() -> None:
     robot = dd.load_robot("robnux-quattro")
     motion = adept_cycle(robot, cycles_per_minute=40, rate=50.0)
-    table = reaction_table(robot, motion, samples=3)
+    table = reaction_table(robot, motion)
     assert "Not determined: couple (four couples balance three moments" in table.note
     assert "halves, force of what joins them" in [row[0] for row in table.rows]
 

@@ -3,6 +3,8 @@
 from deltadyn.identification.bodies.bodies import Bodies
 from deltadyn.identification.bodies.body import Hull
 from deltadyn.identification.bodies.consistency import Consistency, consistency
+from deltadyn.identification.bodies.guesses import geometric_guess
+from deltadyn.identification.bodies.realise import robot_from_standard
 from deltadyn.identification.determined import Determined, FieldStatus
 from deltadyn.identification.extra import Extra
 from deltadyn.identification.fit import Fit
@@ -101,6 +103,7 @@ __all__ = [
     "covariance",
     "drive_gains",
     "gather",
+    "geometric_guess",
     "gray_box",
     "identifiability",
     "identify",
@@ -109,6 +112,7 @@ __all__ = [
     "log_report",
     "parametrise",
     "prepare",
+    "robot_from_standard",
     "swarm",
     "two_step",
     "without_rod",

@@ -82,6 +82,4 @@ def format_value(value: Value, digits: int) -> str:
     if isinstance(value, str):
         return value
     numbers = np.atleast_1d(np.asarray(value, dtype=float))
-    return ", ".join(
-        f"{item:.{digits}f}".replace("-", "−") if math.isfinite(item) else "-" for item in numbers
-    )
+    return ", ".join(f"{item:.{digits}f}" if math.isfinite(item) else "-" for item in numbers)

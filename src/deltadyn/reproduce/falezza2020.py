@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deltadyn import Motion, Robot, load_robot
 from deltadyn.arrays import BoolArray, FloatArray
 from deltadyn.dynamics import exact_parameters, half_half_parameters, inverse_dynamics
 from deltadyn.identification import Fit, GrayBoxResult, gray_box, identify
 from deltadyn.kinematics import State, jacobian
-from deltadyn.motion import y1, y2, y3
+from deltadyn.motion import Motion, y1, y2, y3
 from deltadyn.payload import (
     NoiseModel,
     PayloadEstimator,
@@ -53,6 +52,7 @@ from deltadyn.reproduce.trials import (
     trials,
     whole_number,
 )
+from deltadyn.robot import Robot, load_robot
 from deltadyn.simulation import PD, PDFeedforward, Run, simulate
 
 M_KH, M_ID, M_ID_F, EXACT = "M_KH", "M_Id", "M_Id+F", "exact, identified"

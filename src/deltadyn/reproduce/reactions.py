@@ -92,17 +92,19 @@ def reaction_rows(
     return tuple(rows)
 
 
+def largest_difference(rows: Collection[ReactionRow]) -> float | None:
+    """The largest relative difference from MuJoCo's reactions; None where it is not installed."""
+    known = [row.relative for row in rows if row.relative is not None]
+    return max(known) if known else None
+
+
 def reaction_table(
-    robot: Robot,
-    motion: Motion,
-    *,
-    model: Literal["exact", "rigid"] = "rigid",
-    samples: int = MUJOCO_SAMPLES,
+    robot: Robot, motion: Motion, *, rows: Collection[ReactionRow] | None = None
 ) -> Table:
-    """`reaction_rows` as a table of a reproduction."""
-    found = reaction_rows(robot, motion, model=model, samples=samples)
+    """`reaction_rows` as a table of a reproduction; `rows` where they are known already."""
+    reactions = reaction_rows(robot, motion) if rows is None else rows
     missing = NO_MUJOCO if find_spec("mujoco") is None else "not in its model"
-    rows: list[tuple[Cell, ...]] = [
+    cells: list[tuple[Cell, ...]] = [
         (
             row.reaction,
             row.unit,
@@ -110,14 +112,14 @@ def reaction_table(
             missing if row.relative is None else f"{row.difference:.1e}",
             missing if row.relative is None else f"{row.relative:.1e}",
         )
-        for row in found
+        for row in reactions
     ]
     open_ones = constraint_loads(robot, _rows(robot, motion, 1)).undetermined
     note = "".join(f" Not determined: {name} ({why})." for name, why in open_ones.items())
     return Table(
         f"Reactions in the joints of {robot.name}, largest along the motion",
         ("reaction", "unit", "largest", "MuJoCo differs by", "relative"),
-        tuple(rows),
+        tuple(cells),
         "MuJoCo's multipliers of the closed loops are solved at the exact motion, without its soft "
         "constraints and without friction; it has pairs of rods as one body." + note,
     )

@@ -29,7 +29,7 @@ from deltadyn.identification.bodies.body import Body
 # out by hand and checked against the complex step, so `map` also takes complex parameters.
 
 
-LEAST = 1e-6  # of a body's size: a start nearer to the border is moved inside
+LEAST = 1e-6  # of a body's size: a start closer to the border is moved inside
 
 #: parameters (p,) -> variables (k,), and the derivative (k, p).
 Map = Callable[[Any], tuple[Any, Any]]
@@ -62,16 +62,16 @@ _SOLID = {
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """One body's map from `names` (p,) to its scaled free variables (k,), and a start inside.
+    """One body's map from `names` (p,) to its scaled free variables (k,), and its inverse.
 
-    `logarithmic` marks the parameters that run to minus infinity at the border of consistency.
+    `start(u, least)` moves variables inside that are closer to the border than `least` of the
+    body's size.
     """
 
     body: str
     names: tuple[str, ...]
     map: Map
-    start: Callable[[FloatArray], FloatArray]
-    logarithmic: tuple[bool, ...]
+    start: Callable[[FloatArray, float], FloatArray]
 
 
 def charts(bodies: Bodies, guess: FloatArray, reduction: bool) -> tuple[Chart, ...]:
@@ -87,19 +87,17 @@ def charts(bodies: Bodies, guess: FloatArray, reduction: bool) -> tuple[Chart, .
 def _chart(body: Body, guess: FloatArray, bodies: Bodies, reduction: bool) -> Chart:
     paper = reduction and bodies.family == "reduced"
     if body.kind == "offset":
-        return Chart(body.name, (body.name,), lambda p: (p, np.eye(1)), lambda u: u, (False,))
+        return Chart(body.name, (body.name,), lambda p: (p, np.eye(1)), lambda u, _: u)
     if body.kind in ("rotor", "friction", "platform", "carriage"):
         spindle = bodies.robot.spindle is not None and body.name == "rotor4"
         carried = not spindle and not bodies.robot.linear
         if paper and body.kind == "rotor" and carried:
             fixed = guess.copy()  # the arm's own inertia carries it [gnad2024]
             empty = np.zeros((1, 0))
-            return Chart(body.name, (), lambda p: (fixed + 0 * p.sum(), empty), lambda u: u[:0], ())
+            return Chart(body.name, (), lambda p: (fixed + 0 * p.sum(), empty), lambda u, _: u[:0])
         return _scalar(body)
     if body.kind in ("arm", "effector", "bars"):
-        if paper:
-            return _paper_arm(body, guess) if body.kind == "arm" else _paper_effector(body)
-        return _planar(body)
+        return _split_planar(body) if paper and body.kind == "effector" else _planar(body)
     if bodies.family == "exact":
         return _thin_strut(body) if body.kind == "strut" else _thin_rod(body)
     return _solid(body)
@@ -117,8 +115,7 @@ def _scalar(body: Body) -> Chart:
         body.name,
         (f"log {body.name}",),
         forward,
-        lambda u: np.log(np.maximum(u - low, LEAST)),
-        (True,),
+        lambda u, least: np.log(np.maximum(u - low, least)),
     )
 
 
@@ -143,19 +140,36 @@ def _planar(body: Body) -> Chart:
         )
         return u, D
 
-    def start(u: FloatArray) -> FloatArray:
+    def start(u: FloatArray, least: float) -> FloatArray:
         m, hx, hy, I = u - fixed
-        m = max(m, LEAST)
+        m = max(m, least)
         t1, t2 = hx / m, hy / m
-        return np.array([np.log(m) / 2, t1, t2, np.log(max(I / m - t1**2 - t2**2, LEAST)) / 2])
+        return np.array([np.log(m) / 2, t1, t2, np.log(max(I / m - t1**2 - t2**2, least)) / 2])
 
-    return Chart(
-        body.name,
-        _names(body, "alpha", "t1", "t2", "d"),
-        forward,
-        start,
-        (True, False, False, True),
-    )
+    second = "t3" if body.kind == "arm" else "t2"  # arms turn about y, effectors about z
+    return Chart(body.name, _names(body, "alpha", "t1", second, "d"), forward, start)
+
+
+def _split_planar(body: Body) -> Chart:
+    """The same with e^(2 d1) + e^(2 d2) for e^(2 d): the effector's five of [gnad2024] VI f.
+
+    The paper's own five have no product of inertia about the joint, and its four of the arm (VI b)
+    no mass below e^(2 alpha) either: both leave out bodies. These are about the COM and do not.
+    """
+    one = _planar(body)
+
+    def forward(p: Any) -> tuple[Any, Any]:
+        a, d1, d2, t1, t2 = p
+        e1, e2 = np.exp(2 * d1), np.exp(2 * d2)
+        u, D = one.map(np.array([a, t1, t2, np.log(e1 + e2) / 2]))
+        share = e1 / (e1 + e2)
+        return u, np.stack([D[:, 0], share * D[:, 3], (1 - share) * D[:, 3], D[:, 1], D[:, 2]], 1)
+
+    def start(u: FloatArray, least: float) -> FloatArray:
+        a, t1, t2, d = one.start(u, least)
+        return np.array([a, d - np.log(2) / 2, d - np.log(2) / 2, t1, t2])
+
+    return Chart(body.name, _names(body, "alpha", "d1", "d2", "t1", "t2"), forward, start)
 
 
 def _thin_strut(body: Body) -> Chart:
@@ -169,15 +183,15 @@ def _thin_strut(body: Body) -> Chart:
         De, Dx, Dc = np.array([2 * me, 0, 0]), np.array([mx, mx, 0]), np.array([0, 2 * ms, 2 * mb])
         return u, np.array([De + 2 * Dx + Dc, Dx + Dc, Dc])
 
-    def start(u: FloatArray) -> FloatArray:
+    def start(u: FloatArray, least: float) -> FloatArray:
         m, h, S = u
-        mx = max(h - S, LEAST)
-        me = max(m - 2 * h + S, LEAST)
+        mx = max(h - S, least)
+        me = max(m - 2 * h + S, least)
         a = np.log(me) / 2
         s = np.log(mx) - a
-        return np.array([a, s, np.log(max(S - np.exp(2 * s), LEAST)) / 2])
+        return np.array([a, s, np.log(max(S - np.exp(2 * s), least)) / 2])
 
-    return Chart(body.name, _names(body, "a", "s", "b"), forward, start, (True, True, True))
+    return Chart(body.name, _names(body, "a", "s", "b"), forward, start)
 
 
 def _thin_rod(body: Body) -> Chart:
@@ -193,13 +207,13 @@ def _thin_rod(body: Body) -> Chart:
         )
         return u, D
 
-    def start(u: FloatArray) -> FloatArray:
-        m, h, S, r = np.maximum(u * np.array([1, side, 1, 1]), LEAST)
+    def start(u: FloatArray, least: float) -> FloatArray:
+        m, h, S, r = np.maximum(u * np.array([1, side, 1, 1]), least)
         a = np.log(m) / 2
         s = np.log(h) - a
-        return np.array([a, s, np.log(max(S - np.exp(2 * s), LEAST)) / 2, np.log(r) / 2])
+        return np.array([a, s, np.log(max(S - np.exp(2 * s), least)) / 2, np.log(r) / 2])
 
-    return Chart(body.name, _names(body, "a", "s", "b", "c"), forward, start, (True,) * 4)
+    return Chart(body.name, _names(body, "a", "s", "b", "c"), forward, start)
 
 
 def _solid(body: Body) -> Chart:
@@ -226,78 +240,19 @@ def _solid(body: Body) -> Chart:
             D.append(factor * (part + part.T))
         return M[rows, columns], np.stack([item[rows, columns] for item in D], axis=1)
 
-    def start(u: FloatArray) -> FloatArray:
+    def start(u: FloatArray, least: float) -> FloatArray:
         M = np.zeros((4, 4))
         M[rows, columns] = M[columns, rows] = u
         values, vectors = np.linalg.eigh(M)
-        if values[0] < LEAST:
-            M = (vectors * np.maximum(values, LEAST)) @ vectors.T
+        if values[0] < least:
+            M = (vectors * np.maximum(values, least)) @ vectors.T
         U = np.linalg.cholesky(M).T  # M = U'U
         alpha = np.log(U[3, 3])
         U = U / U[3, 3]
         rest = [np.log(U[_SOLID[n]]) if n[0] == "d" else U[_SOLID[n]] for n in used[1:]]
         return np.array([alpha, *rest])
 
-    flags = tuple(name == "alpha" or name[0] == "d" for name in used)
-    return Chart(body.name, _names(body, *used), forward, start, flags)
-
-
-def _paper_planar(fixed: FloatArray, p: Any) -> tuple[Any, Any]:
-    """m = q (t1^2 + t2^2 + 1), m c = q t e^d, I = q (e^(2 d1) + e^(2 d2)), q = e^(2 alpha)."""
-    a, d1, d2, t1, t2 = p
-    q, e1, e2 = np.exp(2 * a), np.exp(d1), np.exp(d2)
-    part = q * np.array([t1**2 + t2**2 + 1, t1 * e1, t2 * e2, e1**2 + e2**2])
-    zero = 0 * a
-    D = q * np.array(
-        [
-            [zero, zero, zero, 2 * t1, 2 * t2],
-            [zero, t1 * e1, zero, e1, zero],
-            [zero, zero, t2 * e2, zero, e2],
-            [zero, 2 * e1**2, 2 * e2**2, zero, zero],
-        ]
-    )
-    D[:, 0] = 2 * part
-    return fixed + part, D
-
-
-def _paper_start(u: FloatArray) -> FloatArray:
-    """alpha, d1, d2, t1, t2 of a planar body whose principal axes are those of its frame."""
-    m, hx, hy, I = u
-    m, I = max(m, LEAST), max(I, LEAST)
-    size = abs(hx) + abs(hy)
-    share = min(max(abs(hx) / size, 0.05), 0.95) if size > 0 else 0.5
-    q = max(m - (hx**2 / share + hy**2 / (1 - share)) / I, 0.05 * m)
-    e1, e2 = np.sqrt(share * I / q), np.sqrt((1 - share) * I / q)
-    return np.array([np.log(q) / 2, np.log(e1), np.log(e2), hx / (q * e1), hy / (q * e2)])
-
-
-def _paper_arm(body: Body, guess: FloatArray) -> Chart:
-    """[gnad2024] VI b: d1, d3, t1, t3; alpha stays, the arm's mass does not reach the torque."""
-    alpha = float(_paper_start(guess)[0])
-
-    def forward(p: Any) -> tuple[Any, Any]:
-        u, D = _paper_planar(np.zeros(4), np.concatenate([[alpha], p]))
-        return u, D[:, 1:]
-
-    names = _names(body, "d1", "d3", "t1", "t3")
-    return Chart(
-        body.name, names, forward, lambda u: _paper_start(u)[1:], (True, True, False, False)
-    )
-
-
-def _paper_effector(body: Body) -> Chart:
-    """[gnad2024] VI f: alpha, d1, d2, t1, t2, beside the declared payload."""
-    known = -body.cones[0].constant
-    fixed = np.array([known[1, 1], known[0, 1], known[0, 2], known[0, 0]]) / body.scale
-    names = _names(body, "alpha", "d1", "d2", "t1", "t2")
-    flags = (True, True, True, False, False)
-    return Chart(
-        body.name,
-        names,
-        lambda p: _paper_planar(fixed, p),
-        lambda u: _paper_start(u - fixed),
-        flags,
-    )
+    return Chart(body.name, _names(body, *used), forward, start)
 
 
 def _names(body: Body, *names: str) -> tuple[str, ...]:

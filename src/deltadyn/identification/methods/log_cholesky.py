@@ -1,158 +1,91 @@
 """Physically consistent identification by the log-Cholesky chart [gnad2024] eqs. 12-16.
 
-The parameters p(pi) of `log_charts` are consistent for every pi, so that an unconstrained method
-minimises
+The parameters p(pi) of `charts` are consistent for every pi, so that a method without constraints
+can minimise
 
-    f(p) + weight/2 |(p - p_reg) / |p_reg||^2,      f = 1/2 |R1 K p - r|^2 + 1/2 rho^2
+    J = f(p) + weight/2 |(p - p_reg) / |p_reg||^2,      f = 1/2 |R1 K p - r|^2 + 1/2 rho^2
 
-from the triangular factor of [Y tau] ([gnad2024] eq. 15, with its weights in the factor), with the
-analytic derivative. In p the problem is convex, in pi it is not, and the border of consistency lies
-at infinity: an optimum there is only crept up to. The result says so, and `finish="convex"` ends it
-by the convex solve of the same objective. Hulls are no part of the chart.
+from the triangular factor of [Y tau] ([gnad2024] eq. 15, with its weights in the factor). Hulls are
+no part of the chart. `finish="convex"` solves the same problem by a cone program, with a proof.
+
+Steps along pi do not reach the optimum. What data do not identify is a valley that the chart bends,
+with a curvature 1e12 times less along it than across: steps leave it unless they are short, and the
+descent ends anywhere in it, with other bodies. On the border of consistency, which lies at infinity
+of pi, the derivative vanishes, and the descent can stay on a face that is not the optimum's. So the
+steps are straight in p, in which J is a quadratic and a valley is straight, and the logarithms keep
+them inside: J + mu b is minimised, where
+
+    b = sum over the cones of tr(C M) - log det M,      log det M = 2 sum of log diag(L),  M = L L',
+
+is convex in p and least at M = C^-1, the bodies' interior point; log det M is linear in pi. As mu
+falls its minima run to that of J, which is at most mu (nu + sum tr(C M)) below, nu the sum of the
+orders of M. pi are the parameters of the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from deltadyn.arrays import FloatArray
+from deltadyn.arrays import BoolArray, FloatArray, contract
 from deltadyn.errors import InputError
 from deltadyn.identification.bodies.bodies import Bodies
-from deltadyn.identification.bodies.charts import Chart, charts
+from deltadyn.identification.bodies.charts import LEAST, Chart, charts
 from deltadyn.identification.bodies.cone_program import Regulariser
 from deltadyn.identification.bodies.guesses import geometric_guess
-from deltadyn.identification.methods.convex import Convex, ConvexResult, FactorFit, prior_vector
+from deltadyn.identification.methods.convex import (
+    Convex,
+    ConvexResult,
+    FactorFit,
+    Task,
+    prior_vector,
+)
 from deltadyn.identification.methods.rows import named, whole
 from deltadyn.identification.problem import BODIES, Certificate, Problem, Solution, Solver
 
-# Nonlinear least squares by a trust region, with a correction for the valley's curvature.
-#
-# Each step solves min |r + J s| within |s| <= radius by the singular values of J. In the logarithms
-# of masses and inertias data draw narrow curved valleys, so half of the second derivative along the
-# step is added (geodesic acceleration). It always ends, and says why.
-#
-# Why not scipy.optimize.least_squares: near the border of consistency a parameter runs to minus
-# infinity and the valley bends, where steps without the correction get short. From six random
-# starts each on five robots and families (100 states, tolerance 1e-9) this descent converges 30 of
-# 30 times with 136 to 3,713 evaluations, at most 1.1e-5 above the convex optimum; "trf" converges
-# 14 times and "lm" 17 times within 4,000 evaluations, they end up to 6e-3 above it and take 0.8 to
-# 10 times as long.
+GUESSES = ("nominal", "geometric", "random")
+STRENGTH = 1e-6  # of f_ls, per unit of the mean square
+SPREAD = 0.5  # of the random start's logarithms and of its other parameters
+ON_BORDER = 1e-5  # of a cone's reference size
+NOT_SINGULAR = 1e-14  # of a body's size: what rounding leaves of an answer's smallest eigenvalue
 
 
-LONGEST = 4.0  # of a step: a logarithm's factor e^4
-PROBE = 0.1  # of the step: where the curvature is probed
-MOST_BENT = 0.75  # of the step's length: a longer correction is not believed
-NO_GAIN = 1e-8  # of the objective, in a row of steps
-ROW = 10
-SHORTEST = 1e-12  # of the radius
+@dataclass(frozen=True)
+class DescentSettings:
+    """Numbers of the descent; tests sweep them.
+
+    `max_gap` is what may be left to gain, by J above the least f without constraints (or by
+    `least_share` of that f, where J is next to it); `max_rounding` the same where rounding ends the
+    descent before. mu falls by the factor `decrease` from one minimum to the next: a larger fall
+    takes fewer but longer searches, of at most `max_steps`. A minimum is reached where a step's
+    expected gain is below `max_decrement` times mu.
+    """
+
+    max_gap: float = 1e-10
+    max_rounding: float = 1e-6
+    least_share: float = 1e-6
+    decrease: float = 0.1
+    max_decrement: float = 0.02
+    max_steps: int = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where the descent ended, how many evaluations it took, and why it ended."""
+    """Variables (k,) where the descent ended, how many evaluations it took, and why it ended."""
 
-    x: FloatArray
+    u: FloatArray
     evaluations: int
     reason: str
     converged: bool
 
 
 @dataclass(frozen=True, eq=False)
-class _Region:
-    """The singular values of J, and the damping at which the step has the radius' length."""
-
-    U: FloatArray
-    s: FloatArray
-    Vt: FloatArray
-    damping: float
-
-    @classmethod
-    def of(cls, r: FloatArray, J: FloatArray, radius: float) -> _Region:
-        U, s, Vt = np.linalg.svd(J, full_matrices=False)
-        b, square = s * (U.T @ r), s**2
-
-        def length(damping: float) -> float:
-            step = b / (square + damping)
-            return float(np.sqrt(step @ step))
-
-        low = float(max((1e-15 * s[0]) ** 2, 1e-300))
-        if length(low) <= radius:
-            return cls(U, s, Vt, low)
-        span = [np.log(low), np.log(max(float(np.linalg.norm(b)) / radius, 2 * low))]
-        for _ in range(30):  # the step's length falls with the damping
-            middle = (span[0] + span[1]) / 2
-            span[1 if length(np.exp(middle)) <= radius else 0] = middle
-        return cls(U, s, Vt, float(np.exp(span[1])))
-
-    def solve(self, r: FloatArray) -> FloatArray:
-        """The damped least-squares solution of J s = -r."""
-        step: FloatArray = -self.Vt.T @ (self.s * (self.U.T @ r) / (self.s**2 + self.damping))
-        return step
-
-
-def descend(
-    residual: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    x: FloatArray,
-    *,
-    unit: float,
-    floor: float,
-    limit: int,
-) -> Descent:
-    """Minimise 1/2 |r(x)|^2 + floor, with r and its derivative from `residual`.
-
-    `unit` is the objective's least size in the test of progress, `limit` the most evaluations.
-    """
-    r, J = residual(x)
-    value, radius, small, evaluations = float(r @ r) / 2, 1.0, 0, 1
-    while evaluations < limit:
-        region = _Region.of(r, J, radius)
-        step = region.solve(r)
-        hoped = value - float(np.sum((r + J @ step) ** 2)) / 2
-        probe, _ = residual(x + PROBE * step)
-        bend = 2 / PROBE * ((probe - r) / PROBE - J @ step)
-        bent = region.solve(bend) / 2
-        if np.linalg.norm(bent) <= MOST_BENT * np.linalg.norm(step):
-            step = step + bent
-        new_r, new_J = residual(x + step)
-        evaluations += 2
-        new = float(new_r @ new_r) / 2
-        if not new <= value:
-            radius = 0.3 * min(radius, float(np.linalg.norm(step)))
-            if radius < SHORTEST:
-                text = "The descent ended: no step makes the objective smaller."
-                return Descent(x, evaluations, text, True)
-            continue
-        gain = value - new
-        small = small + 1 if gain <= NO_GAIN * max(value + floor, unit) else 0
-        x, r, J, value = x + step, new_r, new_J, new
-        if gain > 0.7 * hoped:
-            radius = min(2 * radius, LONGEST)
-        elif gain < 0.2 * hoped:
-            radius /= 2
-        if small >= ROW:
-            share = f"{NO_GAIN:.0e} of the objective"
-            text = f"The descent ended: {ROW} steps in a row gained less than {share} each."
-            return Descent(x, evaluations, text, True)
-    text = f"The descent stopped at its limit of {limit} evaluations, before an optimum."
-    return Descent(x, evaluations, text, False)
-
-
-GUESSES = ("nominal", "geometric", "random")
-STRENGTH = 1e-6  # of f_ls, per unit of the mean square
-SPREAD = 0.5  # of the random start's logarithms and of its other parameters
-ON_BORDER = 1e-5  # of a cone's reference size
-LIFTS = 4  # descents after the first, each from inside the cone
-LIFT = 0.03  # of the way to the interior
-WORTH = 1e-6  # of the objective: what a lift must gain for another one
-
-
-@dataclass(frozen=True, eq=False)
 class LogCholeskyResult:
-    """The consistent standard parameters that the chart's descent ends at.
+    """The consistent standard parameters of least J.
 
     `parameters` are the chart's, `border` names the bodies on the border of consistency,
     `objective` is f and `regularisation` the second term of [gnad2024] eq. 15. `certificate` is
@@ -201,6 +134,7 @@ class LogCholesky(Solver):
     reduction: bool = True
     finish: str | None = None
     max_evaluations: int = 4000
+    settings: ClassVar[DescentSettings] = DescentSettings()
 
     def __post_init__(self) -> None:
         if self.finish is not None:
@@ -234,8 +168,10 @@ class LogCholesky(Solver):
         self, factor: FloatArray, K: FloatArray, bodies: Bodies, seed: int = 0
     ) -> LogCholeskyResult:
         """[gnad2024] eq. 15 from a factor (b+1, b+1), x = K v, minimised by the chart."""
-        if self.reduction and bodies.family == "rigid":
-            bodies = bodies.reduced()
+        reduces = self.reduction and bodies.family == "rigid"
+        if reduces or bodies.hull is not None:
+            family = "reduced" if reduces else bodies.family
+            bodies = Bodies.of(bodies.robot, bodies.names, family, tied=bodies.tied, hull=False)
         p_reg, start = self._start(bodies)
         fit = FactorFit.of(factor, K, bodies)
         scale = relative_scale(bodies, p_reg)
@@ -246,12 +182,20 @@ class LogCholesky(Solver):
         pi = _parameters(bodies, parts, start)
         if isinstance(self.guess, str) and self.guess == "random":
             pi = pi + SPREAD * np.random.default_rng(seed).normal(size=pi.size)
-        residual = _Residual(parts, fit, near)
-        found = _descend(residual, pi, bodies, self.max_evaluations)
-        result = _result(residual, found, bodies, K, self.finish is not None)
+        fixed = _fixed(bodies, parts, start)
+        objective = _Objective(Task(fit, bodies, near, ()), tuple(fixed))
+        found = descend(
+            objective, _variables(bodies, parts, pi), self.max_evaluations, self.settings
+        )
+        result = _result(objective, found, parts, K)
         if self.finish is None:
             return result
-        options = Convex(prior=p_reg, weight=near.weight, scale=scale)
+        options = Convex(
+            prior=p_reg,
+            weight=near.weight,
+            scale=scale,
+            bounds={name: (value, value) for name, value in fixed.items()},
+        )
         return _ended(result, options.minimise(factor, K, bodies))
 
     def _start(self, bodies: Bodies) -> tuple[FloatArray, FloatArray]:
@@ -288,90 +232,187 @@ def relative_scale(bodies: Bodies, p_reg: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Residual:
-    """Residuals of fit and regularisation, and their derivative, by the chart's parameters."""
+class _Objective:
+    """J above the least f, 1/2 |A u - b|^2 in scaled free variables u (k,), and b of the cones.
 
-    parts: tuple[Chart, ...]
-    fit: FactorFit
-    near: Regulariser
-
-    def variables(self, pi: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """u (k,) and du/dpi (k, p); complex parameters give complex values."""
-        values, blocks, start = [], [], 0
-        for part in self.parts:
-            stop = start + len(part.names)
-            u, D = part.map(pi[start:stop])
-            values.append(u)
-            blocks.append(D)
-            start = stop
-        u = np.concatenate(values)
-        J = np.zeros((u.size, pi.size), dtype=u.dtype)
-        row = column = 0
-        for D in blocks:
-            J[row : row + D.shape[0], column : column + D.shape[1]] = D
-            row, column = row + D.shape[0], column + D.shape[1]
-        return u, J
-
-    def total(self, pi: FloatArray) -> float:
-        """The objective with its regularisation."""
-        u = self.variables(pi)[0]
-        return self.fit.value(u) + self.near.value(u)
-
-    def __call__(self, pi: FloatArray) -> tuple[FloatArray, FloatArray]:
-        u, J = self.variables(pi)
-        root = np.sqrt(self.near.weight)
-        A = np.concatenate([self.fit.B, root * self.near.G])
-        b = np.concatenate([self.fit.c, root * self.near.target])
-        return A @ u - b, A @ J
-
-
-def _descend(residual: _Residual, pi: FloatArray, bodies: Bodies, limit: int) -> Descent:
-    """Descents from the start, and from where the last one ended lifted off the border.
-
-    At the border the chart's derivative vanishes, so that a descent can stay on a face that is not
-    the optimum's.
+    The variables of the bodies in `fixed` stay.
     """
-    fit = residual.fit
-    settings = {"unit": fit.reference, "floor": fit.floor}
-    best = descend(residual, pi, limit=limit, **settings)
-    for _ in range(LIFTS):
-        left = limit - best.evaluations
-        u = residual.variables(best.x)[0]
-        if left < 1 or _inertia_margin(bodies, u) > ON_BORDER:
-            break
-        inside = u + LIFT * (bodies.interior / bodies.scale - u)
-        start = _parameters(bodies, residual.parts, inside)
-        again = descend(residual, start, limit=left, **settings)
-        gain = residual.total(best.x) - residual.total(again.x)
-        worth = gain > WORTH * max(residual.total(best.x), fit.reference)
-        end = again if gain > 0 else best
-        best = replace(end, evaluations=best.evaluations + again.evaluations)
-        if not worth:
-            break
-    return best
+
+    task: Task
+    fixed: tuple[str, ...]
+
+    @cached_property
+    def A(self) -> FloatArray:
+        """Rows of fit and regularisation."""
+        return np.concatenate([self.task.fit.B, np.sqrt(self.task.near.weight) * self.task.near.G])
+
+    @cached_property
+    def b(self) -> FloatArray:
+        """Their targets."""
+        near = self.task.near
+        return np.concatenate([self.task.fit.c, np.sqrt(near.weight) * near.target])
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Which variables (k,) move."""
+        bodies = self.task.bodies.bodies
+        return np.array([body.name not in self.fixed for body in bodies for _ in body.variables])
+
+    @cached_property
+    def cones(self) -> tuple[tuple[FloatArray, FloatArray, FloatArray], ...]:
+        """F (k, d, d), constant and C (d, d) of every cone M = sum_k u_k F_k + constant."""
+        inside = self.task.bodies.interior / self.task.bodies.scale
+        out = []
+        for F, constant in self.task.matrices:
+            if F[self.free].any():
+                C = np.linalg.inv(contract("k,kij->ij", inside, F) + constant)
+                out.append((F, constant, (C + C.T) / 2))
+        return tuple(out)
+
+    @cached_property
+    def order(self) -> int:
+        """nu, the sum of the orders of M."""
+        return sum(len(constant) for _, constant, _ in self.cones)
+
+    def at(self, u: FloatArray) -> _Point | None:
+        """Values at variables (k,); None outside the cones."""
+        try:
+            factors = tuple(
+                np.asarray(np.linalg.cholesky(contract("k,kij->ij", u, F) + C0), dtype=np.float64)
+                for F, C0, _ in self.cones
+            )
+        except np.linalg.LinAlgError:
+            return None
+        residual = self.A @ u - self.b
+        linear = sum(
+            float(np.sum((L.T @ C @ L).diagonal()))
+            for L, (_, _, C) in zip(factors, self.cones, strict=True)
+        )
+        logarithm = 2 * sum(float(np.log(L.diagonal()).sum()) for L in factors)
+        return _Point(u, factors, residual, float(residual @ residual) / 2, linear, logarithm)
+
+    def newton_step(self, point: _Point, mu: float) -> tuple[FloatArray, float]:
+        """The step (k,) to the minimum of the second-order model of J + mu b, and its gain.
+
+        With N_k = L^-1 F_k L^-T the model of b is 1/2 |sum_k N_k du_k + L' C L - 1|^2 by its
+        entries, so that no normal equations are formed.
+        """
+        rows, right = [self.A], [point.residual]
+        for L, (F, _, C) in zip(point.factors, self.cones, strict=True):
+            inverse = np.linalg.inv(L)
+            N = inverse @ F @ inverse.T
+            rows.append(np.sqrt(mu) * N.reshape(len(F), -1).T)
+            right.append(np.sqrt(mu) * (L.T @ C @ L - np.eye(len(L))).reshape(-1))
+        X = np.concatenate(rows)[:, self.free]
+        size = np.linalg.norm(X, axis=0)
+        size[size == 0] = 1.0
+        found = -np.linalg.lstsq(X / size, np.concatenate(right), rcond=1e-15)[0] / size
+        step = np.zeros(point.u.size)
+        step[self.free] = found
+        return step, float(np.sum((X @ found) ** 2))
 
 
-def _inertia_margin(bodies: Bodies, u: FloatArray) -> float:
-    v = bodies.T @ (u * bodies.scale)
-    return min(cone.margin(v) for cone in bodies.cones if cone.kind == "inertia")
+class _Point(NamedTuple):
+    """Variables u (k,), the cones' factors L, A u - b, J above the least f, and the parts of b."""
+
+    u: FloatArray
+    factors: tuple[FloatArray, ...]
+    residual: FloatArray
+    value: float
+    linear: float  # sum of tr(C M)
+    logarithm: float  # sum of log det M
+
+    def total(self, mu: float) -> float:
+        """J + mu b."""
+        return self.value + mu * (self.linear - self.logarithm)
+
+
+def descend(objective: _Objective, u: FloatArray, limit: int, settings: DescentSettings) -> Descent:
+    """The minimum of J from variables (k,) inside the cones, by those of J + mu b as mu falls."""
+    point, evaluations = objective.at(u), 1
+    if point is None:
+        raise InputError("guess", u, "bodies inside the cone of consistent ones")
+    least = settings.least_share * objective.task.fit.reference
+    mu = max(point.value, least) / max(objective.order, 1)
+    minimum, gap, missed = point, np.inf, 0
+    while gap > settings.max_gap * max(minimum.value, least) and missed < 2:
+        reached = False
+        for _ in range(settings.max_steps):
+            if evaluations >= limit:
+                text = (
+                    f"The descent stopped at its limit of {limit} evaluations, before an optimum."
+                )
+                return Descent(point.u, evaluations, text, False)
+            step, gain = objective.newton_step(point, mu)
+            reached = gain <= settings.max_decrement * mu
+            if reached:
+                break
+            better, tried = _search(objective, point, step, gain, mu)
+            evaluations += tried
+            if better is None:
+                break
+            point = better
+        missed = 0 if reached else missed + 1
+        if reached:
+            minimum, gap = point, mu * (objective.order + point.linear)
+        mu *= settings.decrease
+    if gap <= settings.max_rounding * max(minimum.value, least):
+        share = gap / (minimum.value + objective.task.fit.reference)
+        text = f"The optimum of J is reached: at most {share:.0e} of it is left to gain."
+        return Descent(minimum.u, evaluations, text, True)
+    text = "The descent ended before an optimum: rounding leaves no step that makes J smaller."
+    return Descent(point.u, evaluations, text, False)
+
+
+def _search(
+    objective: _Objective, point: _Point, step: FloatArray, gain: float, mu: float
+) -> tuple[_Point | None, int]:
+    """The first point along a step that gains, and the evaluations; None where there is none."""
+    share = 1.0
+    for tried in range(1, 41):
+        new = objective.at(point.u + share * step)
+        if new is not None and new.total(mu) <= point.total(mu) - 1e-4 * share * gain:
+            return new, tried
+        share /= 2
+    return None, 40
+
+
+def _fixed(bodies: Bodies, parts: tuple[Chart, ...], start: FloatArray) -> dict[str, float]:
+    """The bodies that their chart keeps at the start, and their values."""
+    out = {}
+    for part, rows in zip(parts, _places(bodies), strict=True):
+        if not part.names:
+            out[part.body] = float((start * bodies.scale)[rows][0])
+    return out
+
+
+def _places(bodies: Bodies) -> list[slice]:
+    """Where the variables (k,) of every body are."""
+    stops = np.cumsum([len(body.variables) for body in bodies.bodies])
+    return [slice(b - len(x.variables), b) for x, b in zip(bodies.bodies, stops, strict=True)]
+
+
+def _variables(bodies: Bodies, parts: tuple[Chart, ...], pi: FloatArray) -> FloatArray:
+    """Variables (k,) of parameters (p,)."""
+    stops = np.cumsum([len(part.names) for part in parts])
+    return np.concatenate(
+        [part.map(pi[b - len(part.names) : b])[0] for part, b in zip(parts, stops, strict=True)]
+    )
 
 
 def _parameters(bodies: Bodies, parts: tuple[Chart, ...], u: FloatArray) -> FloatArray:
-    values, start = [], 0
-    for part, body in zip(parts, bodies.bodies, strict=True):
-        stop = start + len(body.variables)
-        values.append(part.start(u[start:stop]))
-        start = stop
-    pi: FloatArray = np.concatenate(values)
+    """Parameters (p,) of variables (k,), moved inside the cones where they are on the border."""
+    pairs = zip(parts, _places(bodies), strict=True)
+    pi: FloatArray = np.concatenate([part.start(u[rows], LEAST) for part, rows in pairs])
     if not np.all(np.isfinite(pi)):
         raise InputError("guess", u, "bodies inside the cone of consistent ones")
     return pi
 
 
 def _result(
-    residual: _Residual, found: Descent, bodies: Bodies, K: FloatArray, goes_on: bool
+    objective: _Objective, found: Descent, parts: tuple[Chart, ...], K: FloatArray
 ) -> LogCholeskyResult:
-    u = residual.variables(found.x)[0]
+    u, fit, bodies = found.u, objective.task.fit, objective.task.bodies
     v = bodies.T @ (u * bodies.scale)
     border = tuple(
         dict.fromkeys(
@@ -382,20 +423,18 @@ def _result(
     )
     status = found.reason
     if border:
-        status += (
-            f" The optimum lies on the border of consistency ({', '.join(border)}), where the "
-            "logarithm has no end and the descent only creeps"
-        )
-        status += "." if goes_on else "; finish='convex' ends it there."
+        status += f" It lies on the border of consistency ({', '.join(border)})."
     standard = bodies.standard(u * bodies.scale)
-    names = [name for part in residual.parts for name in part.names]
+    parameters: dict[str, float] = {}
+    for part, rows in zip(parts, _places(bodies), strict=True):
+        parameters |= dict(zip(part.names, part.start(u[rows], NOT_SINGULAR).tolist(), strict=True))
     return LogCholeskyResult(
         standard=standard,
         x=K @ np.array(list(standard.values())),
-        objective=residual.fit.value(u),
-        unconstrained=residual.fit.floor,
-        regularisation=residual.near.value(u),
-        parameters=dict(zip(names, found.x.tolist(), strict=True)),
+        objective=fit.value(u),
+        unconstrained=fit.floor,
+        regularisation=objective.task.near.value(u),
+        parameters=parameters,
         evaluations=found.evaluations,
         status=status,
         converged=found.converged,

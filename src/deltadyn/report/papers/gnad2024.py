@@ -1,23 +1,17 @@
-"""The figures of [gnad2024]: parameters, mass matrix, terms, torques, spindle."""
+"""The figures of [gnad2024]: task space, parameters, mass matrix, terms, torques, spindle."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from deltadyn.arrays import FloatArray
-from deltadyn.report.papers import (
-    SPACE,
-    Figure,
-    band_figure,
-    camera,
-    captioned,
-    draw_bars,
-    draw_lines,
-)
+from deltadyn.dynamics import EquationsOfMotion, equations_of_motion
+from deltadyn.identification import robot_from_standard
+from deltadyn.motion import fourier_motion
+from deltadyn.report.papers import SPACE, Figure, camera, captioned, draw_bars, draw_lines
 from deltadyn.report.plots import (
     DASHES,
     MEASURED,
@@ -29,50 +23,49 @@ from deltadyn.report.plots import (
     panels,
     time_figure,
 )
-from deltadyn.reproduce.gnad2024 import Found, TaskSpace
-from deltadyn.reproduce.gnad2024.spindle import (
+from deltadyn.reproduce.gnad2024 import (
     BASE,
     BY_HAND,
-    CHOLESKY,
-    CONVEX,
-    FREE,
-    THIN,
-    SpindleBench,
-    true_friction,
-)
-from deltadyn.reproduce.gnad2024.surrogate import (
-    GEOMETRIC,
-    NOMINAL,
     PAPER,
-    REGULARISED,
+    RG1,
+    RG2,
+    ROBOT,
     TABLE_1,
+    THINNING,
+    TINY,
+    WEIGHT_RATIOS,
+    Bench,
+    Results,
     Surrogate,
+    TaskSpace,
+    axis_4,
+    friction_curve,
+    machine_friction,
 )
+from deltadyn.robot import load_robot
 
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-SHOWN = {  # of the spindle's friction
-    CHOLESKY: "viscous and Coulomb",
+SPINDLE_CURVES = {
+    "ID geom": "viscous and Coulomb",
     BY_HAND: "by hand: Fv4 x 5, Fc4 x 0.75",
-    FREE: "with a free Stribeck term",
-    THIN: "with a thinning term",
+    THINNING: "with a thinning term",
 }
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
-    """Figures 2 to 8 of the paper, and the friction of the spindle over its rate."""
-    model, bench = found.model, found.bench
-    band = "all frequencies" if bench.band is None else f"below {bench.band:.0f} Hz"
-    torques = {name: bench.torques[name] for name in (CHOLESKY, CONVEX)}
+def figures(results: Results) -> tuple[Figure, ...]:
+    """Figures 2 to 8 of the paper, the weight of eq. 15, and the spindle's friction."""
+    model, bench = results.surrogate, results.bench
     drawn = {
-        "torques": partial(band_figure, bench.prepared, torques),
-        "spindle": partial(spindle_figure, bench),
-        "friction": partial(friction_figure, bench),
+        "space": partial(space_figure, results.space),
+        "parameters": partial(parameter_figure, model),
+        "weights": partial(weight_figure, results),
         "mass": partial(mass_figure, model),
         "terms": partial(terms_figure, model),
-        "parameters": partial(parameter_figure, model),
-        "space": partial(space_figure, found.space),
+        "torques": partial(torque_figure, bench),
+        "spindle": partial(spindle_figure, bench),
+        "friction": partial(friction_figure, bench),
     }
-    return captioned(PAPER, drawn, band=band, missed=found.space.missed)
+    return captioned(PAPER, drawn, missed=100 - 100 * results.space.ball.reachable)
 
 
 def space_figure(space: TaskSpace) -> Any:
@@ -83,7 +76,7 @@ def space_figure(space: TaskSpace) -> Any:
     figure = make_subplots(
         rows=1, cols=2, specs=[[{"type": "scene"}, {"type": "xy"}]], horizontal_spacing=0.06
     )
-    boundary, best = space.boundary, space.best
+    boundary, best = space.boundary, space.ball
     points = dict(zip("xyz", boundary.vertices.T, strict=True))
     faces = dict(zip("ijk", boundary.faces.T, strict=True))
     style = {"color": colour(0), "opacity": 0.35, "name": "workspace", "showlegend": True}
@@ -103,13 +96,12 @@ def space_figure(space: TaskSpace) -> Any:
         draw(figure, edge, column=2, legend=k == 0)
     figure.data[-1].fill = "tonextx"  # the band between the nearest and the farthest azimuth
     angle = np.linspace(0, np.pi / 2, 100)
-    for k, (half, name) in enumerate(((best, "best hemisphere"), (space.inside, "largest inside"))):
-        x = np.append(half.radius * np.cos(angle), [0.0, half.radius])
-        z = np.append(half.z - half.radius * np.sin(angle), [half.z, half.z])
-        draw(figure, Curve(name, x, z, colour(k + 1), width=2), column=2)
-    p = space.excitation.p[::4]
-    reach = np.hypot(p[:, 0], p[:, 1])
-    draw_points(figure, reach, p[:, 2], MEASURED, name="excitation", column=2)
+    x = np.append(best.radius * np.cos(angle), [0.0, best.radius])
+    z = np.append(best.z - best.radius * np.sin(angle), [best.z, best.z])
+    draw(figure, Curve("best hemisphere", x, z, colour(1), width=2), column=2)
+    motion = fourier_motion(load_robot(ROBOT), space.bench[0].series, rate=50.0, ramp=0.0)
+    reach = np.hypot(motion.p[:, 0], motion.p[:, 1])
+    draw_points(figure, reach, motion.p[:, 2], MEASURED, name="excitation", column=2)
     figure.data[-1].marker.size = 3
     figure.update_scenes(aspectmode="data", camera=camera(1.4, -1.6, 0.9, -0.2), **SPACE)
     figure.update_xaxes(title_text="radius (m)", row=1, col=2)
@@ -117,85 +109,117 @@ def space_figure(space: TaskSpace) -> Any:
     return finished(figure, 520)
 
 
-def spindle_figure(bench: SpindleBench) -> Any:
-    """The spindle's torque: measured, by the paper's friction, by hand, for the whole range."""
-    given = bench.prepared
-    curves = [Curve("measured", given.times, given.limited(given.tau)[:, 3], MEASURED, width=3.0)]
-    for k, (key, name) in enumerate(SHOWN.items()):
-        tau = given.limited(bench.torques[key])[:, 3]
-        curves.append(Curve(name, given.times, tau, colour(k)))
-    return time_figure(curves, "tau_4 (N m)")
+def parameter_figure(model: Surrogate) -> Any:
+    """Bars of regularisation values and of identified values, over nominal values."""
+    nominal = {name: value for name, value in model.nominal.items() if value}
+    names = [name for name in (*TABLE_1, "rotor4") if name in nominal and name not in TINY]
+    figure = panels(2, down=0.06, together=True)
+    for k, label in enumerate((RG1, RG2)):
+        pairs = ((1, model.p_reg[label]), (2, model.choices[label].fit.standard))
+        for row, values in pairs:
+            shares = [values[name] / nominal[name] for name in names]
+            draw_bars(figure, label, (shares, None), colour(k), x=names, row=row)
+    figure.update_yaxes(title_text="regularisation", row=1, col=1)
+    figure.update_yaxes(title_text="identified", row=2, col=1)
+    return finished(figure, 560)
 
 
-def friction_figure(bench: SpindleBench) -> Any:
-    """Friction over the rate, the slow end and the whole range side by side."""
-    figure = panels(1, 2, titles=("up to 175 deg/s", "the whole range"))
-    for column, most in ((1, 175.0), (2, 2760.0)):
-        rate = np.linspace(1e-3, np.radians(most), 400)
-        machine = Curve("machine", np.degrees(rate), true_friction(rate), MEASURED, width=3.0)
-        draw(figure, machine, column=column, legend=column == 1)
-        keys = [BASE, *list(SHOWN)[1:]]
-        curves = np.stack([bench.curve(key, rate) for key in keys], axis=1)
-        draw_lines(figure, np.degrees(rate), curves, list(SHOWN.values()), column=column)
-        figure.update_xaxes(title_text="rate (deg/s)", row=1, col=column)
-    figure.update_yaxes(title_text="friction (N m)", row=1, col=1)
-    return finished(figure, 420, top=75)
+def weight_figure(results: Results) -> Any:
+    """The held-out error by the least, and the distance from p_reg, over the ratio of weights."""
+    figure = panels(1, 2, titles=("error on another motion, by the least", "distance from p_reg"))
+    choices = results.surrogate.choices | {
+        f"bench, {name}": choice for name, choice in results.bench.choices.items()
+    }
+    for k, (name, choice) in enumerate(choices.items()):
+        distance = np.array([fit.distance for fit in choice.fits])
+        chosen = choice.chosen[choice.rule]
+        for column, values in ((1, choice.held_out / choice.held_out.min()), (2, distance)):
+            curve = Curve(name, WEIGHT_RATIOS, values, colour(k))
+            draw(figure, curve, column=column, legend=column == 1)
+            point = WEIGHT_RATIOS[[chosen]], values[[chosen]]
+            draw_points(figure, *point, colour(k), name=name, column=column)
+            figure.data[-1].showlegend = False
+    figure.update_xaxes(type="log", title_text="gamma_p / gamma_tau")
+    figure.update_yaxes(type="log")
+    return finished(figure, 440, top=75)
+
+
+def terms_of(model: Surrogate, name: str) -> EquationsOfMotion:
+    """The identified model's terms along the surrogate's motion."""
+    robot = robot_from_standard(model.robot, model.choices[name].fit.standard)
+    return equations_of_motion(robot, model.motion, model="rigid")
 
 
 def mass_figure(model: Surrogate) -> Any:
-    """Relative errors of the entries along the motion, for two regularisations."""
+    """Relative errors of the entries along the motion, from both regularisations."""
+    nominal = equations_of_motion(model.robot, model.motion, model="rigid").M
     figure = panels(2, down=0.06, together=True)
-    for row, name in enumerate((NOMINAL, GEOMETRIC), start=1):
-        left = model.nominal.M - model.fits[name].terms.M
+    for row, name in enumerate((RG1, RG2), start=1):
+        off = nominal - terms_of(model, name).M
         for k, (i, j) in enumerate(ENTRIES):
-            share = 100 * left[:, i, j] / model.nominal.M[:, i, j].mean()
+            share = 100 * off[:, i, j] / nominal[:, i, j].mean()
             dash = "solid" if i == j else "dot"
-            curve = Curve(f"M_{i + 1}{j + 1}", model.probe.t, share, colour(k % 3), dash)
+            curve = Curve(f"M_{i + 1}{j + 1}", model.motion.t, share, colour(k % 3), dash)
             draw(figure, curve, row=row, legend=row == 1)
-        figure.update_yaxes(title_text=f"{_short(name)} (%)", row=row, col=1)
+        figure.update_yaxes(title_text=f"{name} (%)", row=row, col=1)
     figure.update_xaxes(title_text="time (s)", row=2, col=1)
     return finished(figure, 520)
 
 
 def terms_figure(model: Surrogate) -> Any:
-    """Torques of acceleration and Coriolis forces of the arms, nominal and identified."""
+    """Torques of Coriolis forces and acceleration of the arms, nominal and identified."""
+    sources = {"nominal": equations_of_motion(model.robot, model.motion, model="rigid")}
+    sources |= {name: terms_of(model, name) for name in (RG1, RG2)}
     figure = panels(2, down=0.06, together=True)
-    sources = {"nominal": model.nominal} | {
-        f"{_short(name)} regularisation": model.fits[name].terms for name in (NOMINAL, GEOMETRIC)
-    }
-    for row, kind in enumerate(("acceleration", "coriolis"), start=1):
-        label = f"{kind.capitalize()} (N m)"
+    for row, label in enumerate(("Coriolis (N m)", "acceleration (N m)"), start=1):
         for k, (name, terms) in enumerate(sources.items()):
-            torque: FloatArray = getattr(terms, kind)
+            acceleration = np.einsum("nij,nj->ni", terms.M, model.motion.qdd)
+            torque: FloatArray = (terms.c if row == 1 else acceleration)[:, :3]
             names = [f"tau_{axis + 1}, {name}" for axis in range(3)]
             style: dict[str, Any] = {"dash": DASHES[k], "width": 1.6 if k else 4.0}
-            draw_lines(figure, model.probe.t, torque, names, row=row, label=label, **style)
+            draw_lines(figure, model.motion.t, torque, names, row=row, label=label, **style)
     figure.update_xaxes(title_text="time (s)", row=2, col=1)
     return finished(figure, 640, top=75)
 
 
-def parameter_figure(model: Surrogate) -> Any:
-    """Bars of regularisation values and of what was identified, over nominal values."""
-    nominal = model.standard
-    names = [name for name in TABLE_1 if nominal[name]]
-    figure = panels(2, down=0.06, together=True)
-    for k, label in enumerate(REGULARISED):
-        found = model.fits[label].fit.standard
-        assert found is not None
-        for row, values in ((1, model.guesses[label]), (2, found)):
-            shares = [_share(values, nominal, name) for name in names]
-            draw_bars(figure, _short(label), (shares, None), colour(k), x=names, row=row)
-    figure.update_yaxes(title_text="regularisation", type="log", row=1, col=1)
-    figure.update_yaxes(title_text="identified", type="log", row=2, col=1)
-    return finished(figure, 560)
+def torque_figure(bench: Bench) -> Any:
+    """Measured and predicted torque of every joint on the verification motion."""
+    samples = bench.logs[2].samples
+    figure = panels(4, down=0.03, together=True)
+    sources = {"measured": samples.tau} | {
+        name: bench.torques[name] for name in (BASE, "ID simple", "ID geom")
+    }
+    for axis in range(4):
+        for k, (name, torque) in enumerate(sources.items()):
+            paint, width = (MEASURED, 3.0) if k == 0 else (colour(k - 1), 1.4)
+            curve = Curve(name, samples.t, torque[:, axis], paint, width=width)
+            draw(figure, curve, row=axis + 1, legend=axis == 0)
+        figure.update_yaxes(title_text=f"tau_{axis + 1} (N m)", row=axis + 1, col=1)
+    figure.update_xaxes(title_text="time (s)", row=4, col=1)
+    return finished(figure, 760)
 
 
-def _short(name: str) -> str:
-    """The regularisation of a fit."""
-    return name.partition(", ")[2]
+def spindle_figure(bench: Bench) -> Any:
+    """The spindle's torque: measured, by the paper's friction, by hand, with a thinning term."""
+    samples = bench.logs[2].samples
+    curves = [Curve("measured", samples.t, samples.tau[:, 3], MEASURED, width=3.0)]
+    for k, (key, name) in enumerate(SPINDLE_CURVES.items()):
+        curves.append(Curve(name, samples.t, bench.torques[key][:, 3], colour(k)))
+    return time_figure(curves, "tau_4 (N m)")
 
 
-def _share(values: Mapping[str, float], nominal: Mapping[str, float], name: str) -> float | None:
-    """A value over the nominal one; nothing to draw on a logarithmic axis where it has no sign."""
-    share = values[name] / nominal[name]
-    return share if share > 0 else None
+def friction_figure(bench: Bench) -> Any:
+    """Friction over the rate, the slow end and the whole range side by side."""
+    figure = panels(1, 2, titles=("up to 175 deg/s", "the whole range"))
+    numbers, velocity = axis_4(bench), bench.thinning[3]
+    for column, most in ((1, 175.0), (2, 2760.0)):
+        rate = np.linspace(1e-3, np.radians(most), 400)
+        machine = Curve("machine", np.degrees(rate), machine_friction(rate), MEASURED, width=3.0)
+        draw(figure, machine, column=column, legend=column == 1)
+        curves = np.stack(
+            [friction_curve(numbers[key], rate, velocity) for key in SPINDLE_CURVES], axis=1
+        )
+        draw_lines(figure, np.degrees(rate), curves, list(SPINDLE_CURVES.values()), column=column)
+        figure.update_xaxes(title_text="rate (deg/s)", row=1, col=column)
+    figure.update_yaxes(title_text="friction (N m)", row=1, col=1)
+    return finished(figure, 420, top=75)
