@@ -91,7 +91,9 @@ def test_the_example_prints_pythons_torque_and_weighs_its_load(
     words = said[-1].split()
     mass, std = float(words[1]), float(words[4])
     assert abs(mass - 1.5) < 3 * std < 0.6
-    assert said[1] == "t = 0.500 s: pick"
+    # the gripper's signal at 0.5 s is evidence: the torque has to show the load, too
+    (pick,) = [line for line in said if line.endswith(": pick")]
+    assert 0.5 <= float(pick.split()[2]) < 0.7
 
 
 def test_the_readme_names_sign_offset_rate_and_size() -> None:

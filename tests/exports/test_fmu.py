@@ -208,7 +208,7 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], message: str) ->
 
 @needs_compiler
 def test_the_name_of_a_robot_breaks_nothing(tmp_path: Path) -> None:
-    robot: Robot = THREE.replace(name='"*/ ??/ /* <&> %s\n@TOKEN@ é')
+    robot: Robot = THREE.replace(name='"*/ ??/ /* <&> %s @TOKEN@ é')
     for path in units(robot, tmp_path).values():
         assert validation.validate_fmu(str(path)) == []
         assert [name for name in names_in(path) if name.endswith(".so")]
