@@ -242,3 +242,10 @@ def test_wrong_terms_are_refused_by_name() -> None:
         dd.identify(robot, log, terms="all")
     with pytest.raises(InputError, match=r"'file' for 'swarm'.*'convex'"):
         dd.identify(robot, log, "swarm", terms="auto")
+
+
+def test_columns_that_rounding_alone_tells_apart_explain_nothing() -> None:
+    """H = G + I of two equal columns of 1e20 has no Cholesky factor; each of them alone has."""
+    evidence = Evidence((), np.full((2, 2), 1e20), np.full(2, 1e20), 1.0)
+    assert np.isfinite(evidence.explained([0]))
+    assert evidence.explained([0, 1]) == -np.inf

@@ -104,7 +104,9 @@ class Evidence:
         if not places:
             return 0.0
         H = self._H[places][:, places]
-        L, _ = lapack.dpotrf(H, lower=1)
+        L, failed = lapack.dpotrf(H, lower=1)
+        if failed:  # columns that rounding alone tells apart explain nothing together
+            return -math.inf
         z, _ = lapack.dtrtrs(L, self.g[places] / self.kappa, lower=1)
         return float(z @ z) / 2 - float(np.log(np.diag(L)).sum())
 
