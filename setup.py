@@ -42,13 +42,18 @@ def arguments_of(kind: str, name: str) -> tuple[str, ...]:
 
 
 def write_traced_headers(folder: str) -> str:
-    """Write the C of the kernels into a folder; gives its digest."""
-    path = os.pathsep.join([os.path.abspath("src"), *filter(None, sys.path)])
-    environment = {**os.environ, "PYTHONPATH": path, "DELTADYN_KERNELS": "off"}
-    command = [sys.executable, "-P", "-m", TRACER, folder]
+    """Write the C of the kernels into a folder; gives its digest.
+
+    The process gets this one's path as it is: pip's own start-up of a build takes folders out of
+    PYTHONPATH, such as the sources of an editable installation that is built again.
+    """
+    path = [os.path.abspath("src"), *sys.path]
+    code = f"import sys; sys.path[:] = {path!r}; from {TRACER} import main; main()"
+    environment = {**os.environ, "DELTADYN_KERNELS": "off"}
+    command = [sys.executable, "-c", code, folder]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise CompileError(f"the formulas of the kernels cannot be traced:\n{done.stderr}")
+    if done.returncode:  # no CompileError, which an optional extension would hide
+        raise RuntimeError(f"the formulas of the kernels cannot be traced:\n{done.stderr}")
     return done.stdout.strip()
 
 
@@ -108,7 +113,10 @@ class BuildTogether(build_ext):
 
         def compile_together(sources, **options):
             def compile_one(source):
-                own = arguments_of(kind, os.path.splitext(os.path.basename(source))[0]) + here
+                name = os.path.splitext(os.path.basename(source))[0]
+                # the others have no loops over samples, and gcc 12 contracts complex products of
+                # processors that can, whatever -ffp-contract says
+                own = arguments_of(kind, name) + (here if name in LONGEST_FIRST else ())
                 extra = [*options["extra_postargs"], *(word for word in own if word not in unknown)]
                 return compile_all([source], **{**options, "extra_postargs": extra})
 

@@ -142,6 +142,17 @@ def test_the_build_traces_the_formulas_and_compiles_other_ones_alone(
     assert not setup["is_built"](str(library), digest, [str(source)])
 
 
+def test_the_trace_does_not_depend_on_the_start_of_python(
+    setup: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip's own start-up of a build drops the sources that are installed already as editable."""
+    text = "import sys\nsys.path[:] = [path for path in sys.path if not path.endswith('src')]\n"
+    (tmp_path / "sitecustomize.py").write_text(text, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    digest = setup["write_traced_headers"](str(tmp_path / "traced"))
+    assert f'"{digest}"' in (tmp_path / "traced" / "digest.h").read_text("utf-8")
+
+
 def test_every_source_keeps_to_the_stable_interface(setup: dict[str, Any]) -> None:
     """The word comes before Python's header; with it, Windows links python3.dll."""
     version = project()["project"]["requires-python"].removeprefix(">=").split(".")
