@@ -48,6 +48,7 @@ def texts() -> Iterator[tuple[str, str]]:
 @pytest.mark.full
 def test_every_option_in_a_text_is_an_option_of_a_command() -> None:
     known = {"--help", "--version", "--verbose", *COMPILER}
+    known.add("--digest")  # of the module that traces the kernels
     known = known.union(*(options_of(command) for command in COMMANDS.values()))
     found = [(place, name) for place, text in texts() for name in OPTION.findall(text)]
     assert len(found) > 50

@@ -12,9 +12,7 @@ import deltadyn as dd
 from deltadyn.exports import TARGETS
 from deltadyn.exports.common import LONGEST, comment_text
 
-NASTY = (
-    'x */ int main(void) { return 7; } /*\n#define double float\n*) END_IF (* --> ]]> <a&b> \\ $N "'
-)
+NASTY = 'x */ int main(void) { return 7; } /* #define double float *) END_IF (* --> ]]> <a&b> \\ $N "'
 
 
 @pytest.mark.parametrize(

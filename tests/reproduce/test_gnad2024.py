@@ -85,7 +85,7 @@ def test_every_check_holds(seed: int, tmp_path: Path) -> None:
     assert failed == []
     verdicts = {claim.what: claim.verdict for claim in result.claims}
     assert sum(verdict == "near" for verdict in verdicts.values()) >= 20
-    assert len(result.claims) == 44
+    assert len(result.claims) == 47
     json.dumps(result.as_dict(), allow_nan=False)
     if seed == 0:
         page = result.page(tmp_path / "gnad.html").read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ def test_code_runs_and_prints_what_the_page_shows(
     blocks = re.findall(r"```(python)?\n(.*?)```", TEXT, re.DOTALL)
     codes = [code for kind, code in blocks if kind]
     shown = [text for kind, text in blocks if not kind]
-    assert len(codes) == len(shown) == 3
+    assert len(codes) == len(shown) == 4
     names: dict[str, object] = {}
     for code, text in zip(codes, shown, strict=True):
         out = io.StringIO()

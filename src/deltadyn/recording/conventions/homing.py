@@ -64,9 +64,9 @@ class HomingSettings:
     harmful_rad: float = math.radians(8.0)
     known_rad: float = math.radians(10.0)  # two deviations of all offsets, where all are set
     #: Offsets are set only where they lower the residual by this factor: less sets what a small
-    #: motion takes for an offset of all arms, more leaves small offsets uncertain. Right logs gain
-    #: up to 1.05, homing errors of 7 degrees on have 1.3 to 9.
-    least_gain: float = 1.1
+    #: motion takes for an offset of all arms, more leaves offsets beside strong friction uncertain.
+    #: Right logs gain up to 1.03, homing errors 1.08 to 9.
+    least_gain: float = 1.05
     #: The same for a log that fits worse than this residual, of the RMS torque: a load that changes
     #: moves offsets, too.
     poor_residual: float = 0.15
