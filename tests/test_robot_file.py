@@ -397,7 +397,7 @@ def settings(draw: st.DrawFn, kind: RobotKind) -> dict[str, Any]:
     )
     joints = () if kind.linear else PASSIVE_JOINTS if kind.spindle else LIMB_JOINTS
     return {
-        "name": draw(TEXTS),
+        "name": draw(TEXTS.filter(str.isprintable)),  # one line without control characters
         "description": draw(st.just("") | TEXTS),
         "drives": Drives(
             draw(per(dof, SIZES)),
