@@ -750,6 +750,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("good", "case"), CASES.values(), ids=list(CASES))
 def test_a_wrong_file_is_refused(good: str, case: Wrong) -> None:
     assert case.old in good

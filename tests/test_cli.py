@@ -31,6 +31,7 @@ def test_help_shows_an_example(command: tuple[str, ...]) -> None:
         assert "Example: deltadyn " + " ".join(command) in result.output
 
 
+@pytest.mark.full
 def test_demo_shows_round_trip_ladder_and_picture(tmp_path: Path) -> None:
     result = run("demo", "--quick", "--out", str(tmp_path), "--robot", "example-delta-4")
     assert result.exit_code == 0, result.output
@@ -42,6 +43,7 @@ def test_demo_shows_round_trip_ladder_and_picture(tmp_path: Path) -> None:
     assert "plotly" in page.lower()
 
 
+@pytest.mark.full
 def test_demo_json_carries_units_and_a_small_round_trip(tmp_path: Path) -> None:
     result = run("demo", "--robot", "sipro-d3-1200", "--quick", "--out", str(tmp_path), "--json")
     record = json.loads(result.output)
@@ -52,6 +54,7 @@ def test_demo_json_carries_units_and_a_small_round_trip(tmp_path: Path) -> None:
     assert 1.0 < half["rms_arms_Nm"] < 5.0
 
 
+@pytest.mark.full
 def test_robots_lists_the_catalogue_and_prints_a_file() -> None:
     names = [row["name"] for row in json.loads(run("robots", "--json").output)]
     assert {"sipro-d3-1200", "nt-robot", "abb-irb360-6-1600"} <= set(names)

@@ -97,6 +97,7 @@ def test_identify_prints_the_fit_and_the_validation(fitted: tuple[Result, Path])
     assert "arm: " not in text  # no table of bodies that were not identified
 
 
+@pytest.mark.full
 def test_verbose_prints_every_parameter_and_field(logs: Logs, tmp_path: Path) -> None:
     options = ("--terms", "file", "--out", str(tmp_path / "mine"), "--verbose")
     result = run("identify", ROBOT, logs.training, *options)
@@ -153,6 +154,7 @@ def test_a_fit_that_misleads_is_refused_everywhere(reversed_logs: Logs, tmp_path
     assert "\nverdict: not to be trusted\n" in alone.stdout
 
 
+@pytest.mark.full
 def test_no_motion_is_advised_where_the_log_is_wrong(reversed_logs: Logs, tmp_path: Path) -> None:
     call = ("identify", ROBOT, reversed_logs.training, "--no-check", "--out", str(tmp_path / "x"))
     text = refused(*call)
@@ -328,6 +330,7 @@ def test_a_log_of_three_axes_does_not_fit_a_robot_of_four(logs: Logs) -> None:
     assert "'q3_rad'" in said
 
 
+@pytest.mark.full
 def test_the_log_of_the_fit_does_not_validate_it(logs: Logs, tmp_path: Path) -> None:
     said = refused("identify", ROBOT, logs.training, "--validate", logs.training)
     assert "validation is " in said
@@ -348,6 +351,7 @@ def test_debug_raises_the_error_itself(logs: Logs) -> None:
 # validate
 
 
+@pytest.mark.full
 def test_validate_prints_tables_verdict_and_page(
     logs: Logs, fitted: tuple[Result, Path], tmp_path: Path
 ) -> None:
@@ -468,6 +472,7 @@ def test_a_failed_check_of_a_reproduction_is_status_1(
     assert page.is_file()
 
 
+@pytest.mark.full
 def test_the_audit_writes_a_page_like_the_papers(tmp_path: Path) -> None:
     page = tmp_path / "audit.html"
     result = run("reproduce", "audit", "--out", str(page))

@@ -65,6 +65,7 @@ def test_help_shows_examples() -> None:
 # logs
 
 
+@pytest.mark.full
 def test_a_log_gives_a_table_and_a_page(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "picks.html"
     result = run(files.robot, files.log, "--out", str(out))
@@ -108,6 +109,7 @@ def gripped(files: Files) -> str:
     return str(path)
 
 
+@pytest.mark.full
 def test_the_grippers_column_tells_when_something_is_held(files: Files, gripped: str) -> None:
     result = run(files.robot, gripped, "--holding", "Greifer zu", "--json")
     assert result.exit_code == 0, result.output
@@ -143,6 +145,7 @@ def test_a_gripper_that_tells_nothing_is_refused(files: Files, gripped: str) -> 
     assert "--holding is 'Greifer zu'; allowed: left out with --live" in said
 
 
+@pytest.mark.full
 def test_a_log_of_another_convention_is_refused(files: Files, tmp_path: Path) -> None:
     log = read_recording(files.log, D3)
     turned = [1, -1, 1]

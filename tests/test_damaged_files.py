@@ -53,6 +53,7 @@ def test_aliases_in_a_column_map_are_refused(tmp_path: Path) -> None:
         column_map(tmp_path / "columns.yaml", "\n".join(lines).encode())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "told"),
     [("[" * 2000, "deeply|not YAML"), ("a: 2020-99-99", "column"), ("a: " + "9" * 5000, "column")],
@@ -363,6 +364,7 @@ def test_what_is_unpacked_is_bounded(
         read_recording(path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["csv", "mat", "parquet"])
 def test_the_limit_of_uploads_bounds_what_they_unpack_to(tmp_path: Path, kind: str) -> None:
     content = packed_log(tmp_path, kind, 30_000).read_bytes()

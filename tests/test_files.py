@@ -158,6 +158,7 @@ def test_a_killed_process_leaves_all_or_none_of_a_set_new(tmp_path: Path) -> Non
     assert len(outcomes) > 10
 
 
+@pytest.mark.full
 def test_a_killed_process_leaves_one_file_whole_and_nothing_stays(tmp_path: Path) -> None:
     for point in range(1, 20):
         path = write_whole(tmp_path / str(point) / "log.csv", "before")
@@ -304,6 +305,7 @@ def test_one_file_is_not_overtaken_by_an_older_set(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"a": "newest", "b": "new"}
 
 
+@pytest.mark.full
 def test_a_set_below_does_not_take_parts_of_a_set_above_for_abandoned(tmp_path: Path) -> None:
     left_behind(tmp_path, {"a": "new", "sub/b": "new"})
     write_together(tmp_path / "sub", {"c": "other", "d": "other"})

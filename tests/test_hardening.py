@@ -225,6 +225,7 @@ def test_faults_are_planted_judged_and_taken_out(tmp_path: Path) -> None:
     assert source.read_text("utf-8") == PLANTED
 
 
+@pytest.mark.full
 def test_a_run_of_tests_ends_by_itself_or_by_its_limit(tmp_path: Path) -> None:
     """The limit is one of processor time."""
 

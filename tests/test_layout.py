@@ -169,6 +169,7 @@ def thawed(folder: Path) -> set[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("room", ["robot", "kinematics", "dynamics", "identification/methods"])
 def test_data_of_the_mathematics_is_frozen(room: str) -> None:
     """Results are kept, shared and used as keys: nobody may change them behind another's back."""

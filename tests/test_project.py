@@ -79,6 +79,7 @@ def test_a_run_is_recorded_and_repeated_exactly(project: Path) -> None:
     assert again.stderr == ""
 
 
+@pytest.mark.full
 def test_repeat_says_what_has_changed(project: Path) -> None:
     assert run("sizing", ".", "--payloads", "0", "--cycles", "30").exit_code in (0, 1)
     text = (project / "robot.yaml").read_text()
@@ -282,6 +283,7 @@ def test_an_import_without_kernels_warns_of_nothing() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.full
 def test_a_table_below_the_mark_survives_a_run(project: Path) -> None:
     call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
     assert run(*call).exit_code in (0, 1)
@@ -299,6 +301,7 @@ def test_a_table_below_the_mark_survives_a_run(project: Path) -> None:
     assert text.index("[simulate]") < text.index(MARK) < text.index("[runs.sizing]")
 
 
+@pytest.mark.full
 def test_a_project_file_without_the_mark_is_kept_too(project: Path) -> None:
     call = ("sizing", ".", "--payloads", "0", "--cycles", "30")
     assert run(*call).exit_code in (0, 1)

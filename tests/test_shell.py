@@ -122,6 +122,7 @@ def test_sizing_fleet_and_export(project: Path) -> None:
         assert (project / "out" / target / f"README-{target}.md").exists()
 
 
+@pytest.mark.full
 def test_the_rest(project: Path) -> None:
     assert "sipro-d3-1200" in call("robots", cwd=project).stdout
     assert json.loads(call("reproduce", "ladder", "--json", cwd=project).stdout)["rungs"]

@@ -35,6 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.full
 @needs_kernels
 @pytest.mark.usefixtures("quick")
 def test_a_whole_run() -> None:

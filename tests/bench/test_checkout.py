@@ -34,6 +34,7 @@ def run(words: list[str], folder: Path, path: Path) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.full
 def test_a_package_without_a_checkout_says_so(tmp_path: Path) -> None:
     """As a wheel installs it: the package alone, beside a folder `benchmarks` of somebody else."""
     site = tmp_path / "lib" / "site-packages"

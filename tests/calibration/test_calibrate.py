@@ -462,6 +462,7 @@ def test_tolerances_are_checked(name: str) -> None:
         Tolerances(**{name: 0.0})
 
 
+@pytest.mark.full
 def test_a_report_identifies_with_the_calibrated_geometry(tmp_path: Path) -> None:
     """Calibrate, then identify: the torque is explained, and a section tells of it."""
     nominal = dd.load_robot("example-delta")

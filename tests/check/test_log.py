@@ -103,6 +103,7 @@ def test_a_robot_that_stands_still(robot: dd.Robot, clean: Recording) -> None:
     assert "rest" in kinds(found)
 
 
+@pytest.mark.full
 def test_a_log_without_torque(robot: dd.Robot, clean: Recording, tmp_path: Path) -> None:
     found = dd.check(robot, Recording(t=clean.t, q=clean.q, name="angles"))
     (log,) = found.logs

@@ -41,6 +41,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     made.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", QUICK)
 def test_results_are_whole_at_some_writes(bench: Bench, name: str) -> None:
     tried, broken = run_case(bench, name, KILLS, FAILED)
@@ -49,6 +50,7 @@ def test_results_are_whole_at_some_writes(bench: Bench, name: str) -> None:
     assert set(FAILURES) <= set(tried)
 
 
+@pytest.mark.full
 def test_a_fit_is_old_or_new_on_both_sides_of_its_journal(bench: Bench) -> None:
     """Robot file, JSON and page: killed just before the journal counts, and in the middle after."""
     with bench.ready("identify") as ready:

@@ -77,6 +77,7 @@ def test_a_machines_log_sample_by_sample(signal: str) -> None:
     assert_same(*in_c(compiled("machine"), case, holding), python)
 
 
+@pytest.mark.full
 def test_a_signal_that_comes_and_goes_is_taken_where_it_is() -> None:
     """-1 is no signal; what was learned stays when a jump begins anew."""
     case, code = with_signal(machine_log(), "late"), compiled("machine")

@@ -12,7 +12,9 @@ import deltadyn as dd
 from deltadyn.exports import TARGETS
 from deltadyn.exports.common import LONGEST, comment_text
 
-NASTY = 'x */ int main(void) { return 7; } /* #define double float *) END_IF (* --> ]]> <a&b> \\ $N "'
+NASTY = (
+    'x */ int main(void) { return 7; } /* #define double float *) END_IF (* --> ]]> <a&b> \\ $N "'
+)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def part_of(case: Case, stop: int) -> Case:
     return case._replace(q=case.q[:stop], tau=case.tau[:stop], pieces=tuple(pieces))
 
 
+@pytest.mark.full
 def test_a_log_with_a_push_a_pull_and_a_load_sample_by_sample() -> None:
     python = told_by_python()
     assert {0, 1, 2, 3} == set(python.flags[:, CONTACT].tolist())

@@ -181,6 +181,7 @@ def write_logs(folder: Path, worn: float) -> None:
         dd.write_recording(items[0], folder / name / "log.csv")
 
 
+@pytest.mark.full
 def test_the_command_in_two_processes(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", 1.5)
     ROBOT.save(tmp_path / "robot.yaml")

@@ -226,6 +226,7 @@ def test_bad_input_is_named(machine: Machine, fit: Fit, tare: Tare) -> None:
         observer.update(rec.q[0], [np.nan, 0.0, 0.0])
 
 
+@pytest.mark.full
 def test_the_command_writes_a_page_and_says_what_touched(
     machine: Machine, fit: Fit, tmp_path: Path
 ) -> None:

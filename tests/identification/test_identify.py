@@ -245,6 +245,7 @@ def test_a_turned_torque_is_refused(truth: Robot, noisy: Recording) -> None:
         identify(truth, noisy.replace(tau=-noisy.tau), rates="measured")
 
 
+@pytest.mark.full
 def test_a_payload_that_was_not_declared_is_found(truth: Robot, noisy: Recording) -> None:
     heavy = recording_of(truth.with_payload(1.5), 0.3, 9, name="heavy")
     with pytest.raises(InputError, match=r"payload of 'heavy'.*about 1\.[45]\d kg: it carried"):

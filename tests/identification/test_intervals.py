@@ -56,6 +56,7 @@ def test_a_common_constant_torque_is_within_the_interval_of_gravity() -> None:
         assert abs(fit["G"] / machine.truth["G"] - 1) > 0.01  # so a narrow interval is wrong
 
 
+@pytest.mark.full
 @needs_gcc
 def test_a_band_holds_a_ripple_whose_order_is_below_those_that_are_looked_for() -> None:
     from benchmarks.machines.held_out import judge
@@ -67,6 +68,7 @@ def test_a_band_holds_a_ripple_whose_order_is_below_those_that_are_looked_for() 
     assert judge(fit, machine.record_picks(4.0)).inside > 80  # 64 by the residual alone
 
 
+@pytest.mark.full
 @needs_gcc
 def test_waves_are_kept_in_the_information() -> None:
     machine = make_machine(dd.load_robot(ROBOT), "ripple", 1.0, 1)

@@ -23,6 +23,7 @@ def stretches(payload: float = 0.0, name: str = "log", length: int = 400) -> lis
     return [whole.rows(k, k + length) for k in range(0, 4000, 500)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("length", [200, 400])
 def test_a_list_of_stretches_fits_like_one_recording(length: int) -> None:
     parts = stretches(length=length)

@@ -118,6 +118,7 @@ def test_a_second_log_that_begins_cold_again_makes_no_fit_worse() -> None:
         assert two[f"Fv{axis}"] == pytest.approx(machine.truth[f"Fv{axis}"], rel=0.02)
 
 
+@pytest.mark.full
 @needs_gcc
 def test_the_same_titles_give_the_same_fit() -> None:
     robot = dd.load_robot("sipro-d3-1200")

@@ -214,6 +214,7 @@ def test_telescopic_gate_has_the_extents_of_the_figure() -> None:
     assert 9 < np.max(np.abs(m.pdd[:, 2])) < 15
 
 
+@pytest.mark.full
 def test_scenarios_find_a_workspace_where_the_robot_names_none() -> None:
     robot = limited(D3, workspace=None)
     cylinder = working_cylinder(robot)

@@ -126,6 +126,7 @@ def test_without_an_empty_run_it_says_so_and_is_wide() -> None:
     assert live.status == ASSUMED
 
 
+@pytest.mark.full
 def test_four_axes_and_one_load_throughout() -> None:
     empty = case(8, seed=5, empty=True, four=True, deviation=0.05)
     noise = NoiseModel.of(FOUR, empty.recording)
@@ -291,6 +292,7 @@ def account(log: Recording, size: int, holding: BoolArray | None = None) -> list
     return [*told, f"{estimator.bridged} bridged, {estimator.status}"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("signal", [False, True])
 def test_samples_at_once_are_taken_as_one_by_one(signal: bool) -> None:
     """A log with lost samples, a pause, a jump, NaN, and a place where no loop closes."""

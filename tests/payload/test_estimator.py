@@ -145,6 +145,7 @@ def test_a_lost_grip_is_told_from_a_release(noise: NoiseModel) -> None:
     assert [pick.ended for pick in told.picks] == ended
 
 
+@pytest.mark.full
 def test_an_empty_robot_makes_no_event(noise: NoiseModel) -> None:
     estimator = LeastSquaresEstimator(D3, noise=noise)
     assert run(estimator, case(30, seed=21, empty=True).recording) == []

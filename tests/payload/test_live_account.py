@@ -134,6 +134,7 @@ def readings(updates: list[Any]) -> list[Reading]:
     return [update for update in updates if isinstance(update, Reading)]
 
 
+@pytest.mark.full
 def test_a_load_is_not_known_over_a_gap(batches: list[Batch]) -> None:
     """Held through the gap or not: no reading says empty before there is enough to know it."""
     whole = LiveEstimator(D3, every=0.01)

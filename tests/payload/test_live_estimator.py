@@ -106,6 +106,7 @@ def test_the_gripper_is_heard(batches: list[Batch]) -> None:
     assert min(live.estimator.signal.closing[1], live.estimator.signal.opening[1]) > 0.5
 
 
+@pytest.mark.full
 def test_the_controllers_convention_is_applied(batches: list[Batch]) -> None:
     robot = replace(D3, controller=replace(D3.controller, sign=(-1, 1, -1), offset=(0.1, 0.2, 0.3)))
     sign = np.array([-1, 1, -1])

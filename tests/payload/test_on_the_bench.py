@@ -49,7 +49,7 @@ def trials(request: pytest.FixtureRequest) -> list[Trial]:
 
 
 @pytest.mark.full
-def test_least_squares_knows_the_mass_within_its_bound_or_its_own_deviation(
+def test_least_squares_knows_the_mass_within_bound_or_deviation(
     trials: list[Trial],
 ) -> None:
     preset, _, told, seen, alarms = trials[1]

@@ -237,6 +237,7 @@ def test_power_of_the_drives_goes_into_energy_and_friction(robot: Robot, seed: i
         assert np.max(np.abs(power - rate)) <= DIFFERENCED * scale, model
 
 
+@pytest.mark.full
 @given(robots(friction=True), seeds, st.booleans())
 def test_regressor_times_parameters_is_the_torque(robot: Robot, seed: int, smooth: bool) -> None:
     if smooth:

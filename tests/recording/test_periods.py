@@ -83,6 +83,7 @@ def test_the_mean_and_its_noise(period: float) -> None:
     assert ("resampled" in found.status) == (period != 0.5)
 
 
+@pytest.mark.full
 def test_the_autocorrelation_of_the_noise() -> None:
     rng = np.random.default_rng(3)
     t = np.arange(20_000) / RATE

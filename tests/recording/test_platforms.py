@@ -40,6 +40,7 @@ def test_a_right_log_has_no_findings(kind: str) -> None:
     assert findings.conventions.as_logged
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["rails", "level", "planar", "par4_rails"])
 def test_signs_and_offsets_are_found(kind: str) -> None:
     """An arm that counts backward, another that stands off: in degrees, of carriages in mm."""
@@ -87,6 +88,7 @@ def test_the_block_is_one_of_a_robot_file() -> None:
     assert finding[0].text.startswith("The carriages stand off their places (q1")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["planar_rails", "rails", "par4"])
 def test_units_are_found(kind: str) -> None:
     robot, log = make(kind), log_of(kind)

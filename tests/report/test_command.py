@@ -48,6 +48,7 @@ def test_a_report_is_written_and_its_verdict_printed(folder: Path) -> None:
     assert len(held["file_sha256"]) == 64
 
 
+@pytest.mark.full
 def test_without_held_out_data_it_says_that_it_cannot_tell(folder: Path) -> None:
     found = call("example-delta", folder / "log.csv", "--methods", "base", "--out",
                  folder / "plain")  # fmt: skip

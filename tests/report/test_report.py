@@ -233,6 +233,7 @@ def alone() -> Any:
     return study(robot(), log(1), methods=["convex"])
 
 
+@pytest.mark.full
 def test_without_held_out_data_the_verdict_cannot_tell(tmp_path: Path) -> None:
     done = alone()
     assert done.verdict.grade == "cannot tell"
@@ -266,6 +267,7 @@ def test_fits_that_are_there_already(tmp_path: Path) -> None:
     assert "Comparison of methods: one method was run." in page.text
 
 
+@pytest.mark.full
 def test_the_page_of_a_fit_is_the_report_of_a_study_that_has_only_the_fit(tmp_path: Path) -> None:
     fit = whole_study().fit
     path = fit.report(tmp_path / "fit.html")
@@ -318,6 +320,7 @@ def test_wrong_calls_are_refused(arguments: dict[str, Any], message: str) -> Non
     assert message in str(caught.value)
 
 
+@pytest.mark.full
 def test_options_of_a_study_are_an_object_or_its_fields() -> None:
     options = FitOptions(unidentifiable="hold", seed=3)
     assert study(robot(), log(1), options, methods=["base"]).seed == 3

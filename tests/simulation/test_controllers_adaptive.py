@@ -269,6 +269,7 @@ def test_without_a_window_the_estimator_sees_what_the_drive_does() -> None:
     np.testing.assert_allclose(estimator.samples, wanted, atol=1e-9)
 
 
+@pytest.mark.full
 def test_with_the_librarys_own_estimator() -> None:
     """The error of unknown picks falls on the industrial bench, by its own noise model.
 

@@ -146,6 +146,7 @@ def feeling() -> tuple[dd.Robot, ForceObserver]:
     return robot, ForceObserver(robot, Tare.of(robot, empty))
 
 
+@pytest.mark.full
 def test_a_stop_softens_a_collision(feeling: tuple[dd.Robot, ForceObserver]) -> None:
     """Against a wall of 30 N/mm at 1 m/s; after the retreat nothing is pressed."""
     robot, observer = feeling

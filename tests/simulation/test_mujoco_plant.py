@@ -54,6 +54,7 @@ def test_a_fast_move_of_the_d3_1200() -> None:
     assert mujoco.energy.drift < 1e-5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dof", [3, 4])
 def test_everything_at_once(dof: int) -> None:
     """Unequal limbs, all friction, arms off their line, a force, payloads that come and go."""

@@ -48,6 +48,7 @@ def test_sizing_says_no_where_no_case_may_run() -> None:
     assert "no fastest cycle: no payload is within the robot's limit" in done.output
 
 
+@pytest.mark.full
 def test_sizing_of_a_robot_without_limits_has_no_fastest_cycle(tmp_path: Path) -> None:
     path = tmp_path / "bare.yaml"
     load_robot("nt-robot").replace(limits=Limits()).save(path)
@@ -76,6 +77,7 @@ def test_sizing_help_shows_an_example() -> None:
     assert "Example: deltadyn sizing sipro-d3-1200" in run("sizing", "--help").output
 
 
+@pytest.mark.full
 def test_simulate_prints_the_loads(tmp_path: Path) -> None:
     log, page = tmp_path / "log.csv", tmp_path / "loads.html"
     arguments = ["simulate", "sipro-d3-1200", "--motion", "gate", "--preset", "ideal"]

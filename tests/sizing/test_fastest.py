@@ -172,6 +172,7 @@ def test_no_profile_stretched_evenly_is_faster(profile: str) -> None:
     assert found.duration == pytest.approx(again.duration, rel=2e-4)
 
 
+@pytest.mark.full
 def test_reversing_a_path_changes_nothing_but_friction() -> None:
     """tau(q, -qd, qdd) = tau(q, qd, qdd) without friction, with gravity or without."""
     robot = with_limits(THREE, torque_peak=40.0, torque_rms=None, platform_acceleration=None)
@@ -211,6 +212,7 @@ def test_rates_belong_to_the_positions() -> None:
     assert off.mean() < 0.02  # switches and stops alone
 
 
+@pytest.mark.full
 def test_the_path_stays_and_holds_keep_their_seconds() -> None:
     robot = with_limits(THREE, torque_rms=None)
     ends = [-0.2, 0.05, -0.87], [0.18, -0.08, -0.86]
@@ -244,6 +246,7 @@ def test_points_are_passed_without_a_stop() -> None:
     assert found.duration < dd.motion.spline_move(robot, points).duration
 
 
+@pytest.mark.full
 def test_payload_limits_and_share_slow_the_pace_down() -> None:
     robot = with_limits(THREE, torque_rms=None, torque_peak=60.0)
     way = adept_cycle(robot)
@@ -262,6 +265,7 @@ def test_more_nodes_change_little() -> None:
     assert fine - finer == pytest.approx((coarse - fine) / 2, rel=0.3)  # of first order
 
 
+@pytest.mark.full
 def test_sharp_bends_have_nodes_enough() -> None:
     """A bend of 4 mm in a way of 2 m: what its samples take beyond the limits stays small."""
     robot = dd.load_robot("abb-irb360-6-1600").with_payload(6.0)

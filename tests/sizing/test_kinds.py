@@ -211,6 +211,7 @@ def test_a_screw_turns_force_into_torque() -> None:
     )
 
 
+@pytest.mark.full
 def test_a_table_of_cases() -> None:
     for kind in ("planar", "heli4_rails"):
         robot = make(kind)

@@ -57,6 +57,7 @@ def test_a_motion_or_a_function_may_be_the_cycle() -> None:
     )
 
 
+@pytest.mark.full
 def test_words_numbers_and_page(tmp_path: Path) -> None:
     table = sizing_table(FOUR, [0, 1, 3], [60, 120])
     lines = table.text.splitlines()

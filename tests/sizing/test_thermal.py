@@ -11,6 +11,7 @@ from deltadyn.motion import adept_cycle, check_motion, pick_and_place
 from deltadyn.sizing import fastest
 
 
+@pytest.mark.full
 def test_a_turn_of_psi_alone_has_the_parabola_of_least_heat() -> None:
     """The least RMS of the acceleration over a turn L in T is sqrt(12) L / T^2, with a parabola."""
     bare = FOUR.with_friction(viscous=0.0, coulomb=0.0, passive=())

@@ -201,11 +201,17 @@ def spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
 
 
 def steady_spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
-    """The spots of a picture that no longer changes; there are more than 20."""
-    found = np.empty((0, 2))
+    """The spots of a picture that no longer changes; there are more than 20.
+
+    The pointer moves aside each time: what it lights up would have another colour, and a drag that
+    ends late on a busy machine leaves it lit until the next move.
+    """
+    found, nudge = np.empty((0, 2)), 0
 
     def steady() -> bool:
-        nonlocal found
+        nonlocal found, nudge
+        nudge = 1 - nudge
+        page.page.mouse.move(ASIDE[0] + nudge, ASIDE[1])
         before, found = found, spots(page, colour)
         page.drawn(SETTLED)
         return len(found) > 20 and np.array_equal(before, found)
@@ -216,7 +222,6 @@ def steady_spots(page: Page, colour: tuple[int, int, int]) -> np.ndarray:
 
 def over_the_arrow(page: Page) -> np.ndarray:
     """A point of the arrow along x, which changes its colour under the pointer."""
-    page.page.mouse.move(*ASIDE)  # after a drag the pointer may rest on the arrow and light it
     red = steady_spots(page, X_ARROW)
     outer = red[red[:, 0] > red[:, 0].max() - 8]  # beyond the platform
     middle = np.linalg.norm(outer - np.median(outer, axis=0), axis=1)

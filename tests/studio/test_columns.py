@@ -50,6 +50,7 @@ def form(draft: Draft, **changes: object) -> Values:
     return values
 
 
+@pytest.mark.full
 def test_a_foreign_log_is_guessed_and_a_choice_is_read_at_once(session: Session) -> None:
     log = session.upload_log(Upload("log.csv", foreign_bytes()))
     truth = simulated(1)
@@ -73,6 +74,7 @@ def test_a_channel_of_another_column_is_exchanged(session: Session) -> None:
     np.testing.assert_allclose(swapped.recording.tau, log.recording.tau[:, [0, 2, 1]])
 
 
+@pytest.mark.full
 def test_units_sides_and_offsets_are_chosen(session: Session) -> None:
     log = session.upload_log(Upload("log.csv", foreign_bytes()))
     assert session.draft is not None
@@ -117,6 +119,7 @@ def test_a_log_whose_columns_are_unknown_stays_as_a_draft(session: Session) -> N
     np.testing.assert_allclose(found.recording.q, simulated(1).q)
 
 
+@pytest.mark.full
 def test_a_held_out_log_is_read_like_the_log(session: Session) -> None:
     session.upload_log(Upload("log.csv", foreign_bytes()))
     assert session.draft is not None

@@ -65,6 +65,7 @@ def rays_start(vertices: np.ndarray) -> np.ndarray:
     return np.array([0.0, 0.0, equator[:, 2].mean()])
 
 
+@pytest.mark.full
 def test_colours_mean_the_margin_of_the_legend() -> None:
     found = volume_of(ROBOT, "singularity margin", height=-0.6)
     assert len(found.legend) == BANDS
@@ -134,6 +135,7 @@ def test_the_workspace_in_a_plane_is_an_area() -> None:
     assert band.label == "working area"
 
 
+@pytest.mark.full
 def test_the_workspace_under_two_halves_is_that_of_an_angle_of_the_tool() -> None:
     robot = make("par4_rails")
     straight, turned = (

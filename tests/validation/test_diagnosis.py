@@ -86,6 +86,7 @@ def delayed(recording: Recording, samples: int) -> Recording:
     return recording.replace(tau=tau)
 
 
+@pytest.mark.full
 def test_delay_and_the_error_without_it() -> None:
     found = validate(robot(), delayed(log(), 3))
     cause = only_cause(found, "delay")
@@ -101,6 +102,7 @@ def test_delay_and_the_error_without_it() -> None:
     assert found.as_dict()["diagnosis"]["without_delay"]["delay_s"] == late.delay
 
 
+@pytest.mark.full
 def test_homing() -> None:
     offset = np.array([0.0, 0.02, 0.0])
     recording = log()
@@ -147,6 +149,7 @@ def test_rotor_inertia() -> None:
     np.testing.assert_allclose(cause.value("A"), 0.1, rtol=0.01)
 
 
+@pytest.mark.full
 def test_a_heavier_arm_is_a_limb_that_differs() -> None:
     found = validate(robot(), log(arm_scale=(1.3, 1.0, 1.0), encoder_counts=2.0**22))
     limbs, inertia = (found.diagnosis.of(name) for name in ("limbs", "inertia"))
@@ -199,6 +202,7 @@ def modes(machine: Robot, motion: Motion, preset: Preset) -> FloatArray:
     return frequency
 
 
+@pytest.mark.full
 def test_elastic_gears() -> None:
     """A rough force shakes the arms; a soft controller lets them swing on their gears."""
     machine, motion = robot().with_rotor_inertia(0.39), run_of().reference
@@ -222,6 +226,7 @@ def test_elastic_gears() -> None:
     assert len(found.diagnosis.peaks) == 3
 
 
+@pytest.mark.full
 def test_ripple() -> None:
     machine, motion = robot().with_rotor_inertia(0.39), run_of().reference
     preset = Preset(ripple=0.02, ripple_waves=64.0, current_noise=NOISE)

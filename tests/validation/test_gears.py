@@ -82,6 +82,7 @@ def test_what_is_left_is_the_noise(loss: str) -> None:
     assert rigid.diagnosis.cause == "elastic"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_another_stiffness_is_named(factor: float) -> None:
     """The missing compliance has its sign, and its size to first order."""

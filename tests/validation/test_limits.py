@@ -67,6 +67,7 @@ def test_texts_of_the_command_line() -> None:
         check_limits(found(), {"r_squared": 0.5})
 
 
+@pytest.mark.full
 def test_the_exit_status_says_whether_they_are_met(tmp_path: Path) -> None:
     simulated(1).save(tmp_path / "log.csv")
     call = ["validate", ROBOT, str(tmp_path / "log.csv"), "--no-check"]
@@ -82,6 +83,7 @@ def test_the_exit_status_says_whether_they_are_met(tmp_path: Path) -> None:
     assert "without a held-out log" in alone.stderr
 
 
+@pytest.mark.full
 def test_identify_holds_them_against_the_held_out_log(tmp_path: Path) -> None:
     for seed in (1, 2):
         simulated(seed).save(tmp_path / f"{seed}.csv")

@@ -34,6 +34,7 @@ def move() -> dd.Motion:
     return strokes(ROBOT)[0]
 
 
+@pytest.mark.full
 def test_torques_are_those_of_the_fit() -> None:
     certain = replace(fit(), uncertainty=replace(fit().uncertainty, known=0 * fit().covariance))
     torque = fit().torque(move())

@@ -60,6 +60,7 @@ def test_without_a_band_the_samples_are_compared_as_they_are() -> None:
     assert "as recorded" in found.text
 
 
+@pytest.mark.full
 def test_both_torques_pass_the_same_filter() -> None:
     """A tone far above the band leaves no trace, one within it stays."""
     rec = log()
@@ -100,6 +101,7 @@ def test_segments_by_name() -> None:
         found.segment("fast")
 
 
+@pytest.mark.full
 def test_what_is_left_at_rest_is_not_graded_and_has_a_line_of_its_own() -> None:
     """A drive that holds with any torque within its friction says nothing against a model."""
     rec = with_rest(log(), 1.0)
@@ -128,6 +130,7 @@ def test_friction_has_no_direction_in_the_noise_of_a_rest() -> None:
     assert np.abs(found.residual[moving]).mean() > 1.9
 
 
+@pytest.mark.full
 def test_several_recordings_are_taken_together_and_each_by_itself() -> None:
     one, two = noisy(), log(1, viscous=0.02, coulomb=0.06)
     found = validate(robot(), [one, two], band=60.0)
