@@ -110,6 +110,7 @@ class Page(HTMLParser):
         self.title += data if self._in_title else ""
 
 
+@pytest.mark.full
 def test_documentation_builds_strictly(html: Path) -> None:
     """All pages are whole, in English, and fetch nothing; all examples are drawn."""
     written = sorted(html.rglob("*.html"))
@@ -138,6 +139,7 @@ def test_documentation_builds_strictly(html: Path) -> None:
         assert f"Usage: deltadyn {name} [OPTIONS]" in told, name
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_pages_in_a_browser(chromium: str, html: Path) -> None:
     """Formulas have a size, text has contrast by day and by night, the keyboard gets to links."""
